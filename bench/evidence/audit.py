@@ -1,25 +1,29 @@
 """One audit of a simulated day's evidence on disk, measured in a process of its own, for `proxid bench evidence`."""
 
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from multiprocessing import active_children, get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nacl import bindings
 
 from auditor.audit import Audit, AuditOptions
 from auditor.reading.source import Heads
-from bench.evidence.day import NOW, Day
+from bench.evidence.known import NOW, Known
 from proxid.crypto import ed25519
 from proxid.crypto.ed25519 import SigningKey
 from proxid.errors import InputError
 from proxid.evidence.leaf import Leaf
 from proxid.evidence.note import Verifier
 from proxid.runtime.evidence_log.reading import LogReader
+
+if TYPE_CHECKING:
+    from bench.evidence.day import Day
 
 LOGS = ("gateway", "main-service")
 EVERY, ROW = 512, 64
@@ -103,30 +107,29 @@ class Measured:
     before: float
 
 
-def moment_of(day: Day) -> Moment:
+def moment_of(day: "Day") -> Moment:
     """The day as it is now, flushed."""
     return Moment(day.events, tuple((day.folder / log / "checkpoint").read_bytes() for log in LOGS), dict(day.seeds))
 
 
-def measure(folder: Path, people: int, moment: Moment, workers: int | None = None) -> Measured:
+def measure(folder: Path, moment: Moment, workers: int | None = None) -> Measured:
     """Audit a day up to a moment, in a new process; raises InputError if it is not clean.
 
     Args:
         workers: further processes; None for what `proxid audit` has without `--workers`.
     """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_measure, folder, people, moment, workers).result()
+        return pool.submit(_measure, folder, moment, workers).result()
 
 
-def _measure(folder: Path, people: int, moment: Moment, workers: int | None) -> Measured:
-    # A day's keys follow from its seed: an empty one has the same.
-    with tempfile.TemporaryDirectory(prefix="proxid-bench-") as empty:
-        trust = Day(Path(empty), people=people).trust
+def _measure(folder: Path, moment: Moment, workers: int | None) -> Measured:
+    trust = Known().trust
     keys = (trust.screener, trust.service_key)
     logs = [
         DiskLog(folder / name, f"proxid/main-service/{name}", key, head)
         for name, key, head in zip(LOGS, keys, moment.heads, strict=True)
     ]
+    import_module("auditor.commands.audit")  # what `proxid audit` has loaded, it has, too
     before = _resident("VmRSS")
     with verifications() as spent:
         between = _Between(spent)

@@ -4,13 +4,12 @@ People link, consent and ask; the pool groups; groups are released and acknowled
 key is real, so that an audit of it does what an audit of a real day does.
 """
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from auditor.trust import Trust
+from bench.evidence.known import EPOCH, NAME, NOW, SEED, Known
 from gateway.aliases import Namer
 from gateway.identity import Screener
 from gateway.releases import Releases
@@ -50,28 +49,22 @@ from proxid.protocol.feedkey import FeedKey
 from proxid.protocol.opening import EpochOpening
 from proxid.protocol.receipt import DeliveryAck, group_digest
 from proxid.protocol.request import Route, Utterance
-from proxid.runtime.config.base import GovernedConfig
-from proxid.runtime.config.terms import document_of, terms_of
 from proxid.runtime.evidence_log.encryptor import Encryptor, PlainEvent
 from proxid.runtime.evidence_log.log import LeafLog
 
-EPOCH: Final = 20_000
-NOW: Final = EPOCH * 86_400 + 3_600
-_NAME: Final = "main-service"
 _BATCH: Final = 512
 _GRANTS: Final = (Grant("acme", ("general",), "user_id"),)
-_POLICY: Final = {"parties": ["acme"], "bundles": {"everything": {"acme": {"types": ["general"], "as": "user_id"}}}}
 
 
 class Writer:
     """A log that is written in batches, as the evidence writer does."""
 
     def __init__(self, folder: Path, log: str, key: SigningKey, auditor: OpeningKey) -> None:
-        self.log = LeafLog(folder, origin(_NAME, log), key)
+        self.log = LeafLog(folder, origin(NAME, log), key)
         self._key = key
         self.head = self.log.head.sign(key).encode()
         """The newest signed one, as answers hold it."""
-        self._encryptor = Encryptor(log, origin(_NAME, log), auditor.public)
+        self._encryptor = Encryptor(log, origin(NAME, log), auditor.public)
         self._waiting: list[PlainEvent] = []
         self._number = 0
         self.evidence: dict[str, bytes] = {}
@@ -111,54 +104,40 @@ class Day:
         folder: of both logs. people, nodes: how many take part, and how many things they ask about.
     """
 
-    def __init__(self, folder: Path, people: int = 300, nodes: int = 40, seed: int = 6) -> None:
+    def __init__(self, folder: Path, people: int = 300, nodes: int = 40, seed: int = SEED) -> None:
         self.folder, self.people, self.nodes = folder, people, nodes
         self.seeds: dict[bytes, bytes] = {}
         self._user_keys: dict[str, SigningKey] = {}
-        source = random.Random(seed)  # noqa: S311 - a simulation, not a secret
-        self._source, self._random = source, source.randbytes
-        keys = {name: SigningKey(self._random(32)) for name in ("ea", "is", "ms", "acme")}
-        self._keys = keys
-        self.auditor = OpeningKey(self._random(96))
+        known = Known(seed)
+        self.trust = known.trust
+        self._source, self._random = known.source, known.source.randbytes
+        keys = self._keys = known.keys
+        self.auditor = known.auditor
         self._opening, self._acme = OpeningKey(self._random(96)), OpeningKey(self._random(96))
-        rules = GovernedConfig.model_validate(
-            {"name": "day", "policy": _POLICY, "anonymiser": {"form": "pairs", "k": 10}}
-        )
-        self._terms = terms_of(document_of(rules))
-        self._settings = self._terms.settings
+        self._terms = known.terms
         self._epoch_seed = self._random(32)
-        commitment = seed_commitment(self._epoch_seed, EPOCH, _NAME)
-        key = EpochKey(_NAME, EPOCH, self._opening.public.data, commitment, self._terms.digest).issue(keys["ms"])
-        feed = FeedKey.of(self._epoch_seed, _NAME, EPOCH, "acme").seal(self._acme.public, _NAME, EPOCH, "acme")
+        commitment = seed_commitment(self._epoch_seed, EPOCH, NAME)
+        key = EpochKey(NAME, EPOCH, self._opening.public.data, commitment, self._terms.digest).issue(keys["ms"])
+        feed = FeedKey.of(self._epoch_seed, NAME, EPOCH, "acme").seal(self._acme.public, NAME, EPOCH, "acme")
         feeds = (feed.sign(keys["ms"]).encode(),)
         self._secrets = EpochSecrets(EPOCH, self._epoch_seed, self._opening, key, self._terms, feeds)
         self.gateway = Writer(self.folder / "gateway", "gateway", keys["is"], self.auditor)
         self.service = Writer(self.folder / "main-service", "main-service", keys["ms"], self.auditor)
         party_keys = {"acme": keys["acme"].public}
         screener = Screener(
-            service=_NAME, key=keys["is"], service_key=keys["ms"].public, authority=keys["ea"].public,
+            service=NAME, key=keys["is"], service_key=keys["ms"].public, authority=keys["ea"].public,
             secret=self._random(32), party_keys=party_keys, clock=lambda: NOW,
         )  # fmt: skip
         ms = Service(
-            name=_NAME, key=keys["ms"], screener=keys["is"].public, auditor=self.auditor.public,
+            name=NAME, key=keys["ms"], screener=keys["is"].public, auditor=self.auditor.public,
             parties={"acme": self._acme.public}, clock=lambda: NOW,
         )  # fmt: skip
         self._releases = Releases(screener, None, None, None)  # type: ignore[arg-type]
         self._integrator = Integrator(ms)
-        self._pool = Pool(self._settings)
+        self._pool = Pool(self._terms.settings)
         self._buffered: dict[bytes, BufferedPayload] = {}
         self._citizens: list[Citizen] = []
         self.requests = 0
-
-    @property
-    def trust(self) -> Trust:
-        """What the auditor of this day knows."""
-        keys = self._keys
-        return Trust(
-            service=_NAME, authority=keys["ea"].public, screener=keys["is"].public, service_key=keys["ms"].public,
-            opening=self.auditor, bundles=self._terms.bundles, party_keys={"acme": keys["acme"].public},
-            settings=self._settings, slots={}, season_seconds=0.0, accepted=lambda digest: self._terms,
-        )  # fmt: skip
 
     @property
     def events(self) -> int:
@@ -177,9 +156,9 @@ class Day:
         self.service.flush()
 
     def _open(self) -> None:
-        sealed, feeds = self.auditor.public.seal(self._epoch_seed, disclosure_info(_NAME, EPOCH)), self._secrets.feeds
+        sealed, feeds = self.auditor.public.seal(self._epoch_seed, disclosure_info(NAME, EPOCH)), self._secrets.feeds
         key = self._secrets.key.encode()
-        opening = EpochOpening.at(_NAME, Epochs(), NOW).sign(self._keys["is"]).encode()
+        opening = EpochOpening.at(NAME, Epochs(), NOW).sign(self._keys["is"]).encode()
         told, opened = EpochOpened(key, feeds=feeds), EpochOpened(key, sealed, opening, NOW * 1000, feeds)
         waiting = {"feeds": ["acme:0"], "last": ""}
         self.gateway.add(EventType.EPOCH_OPENED, told.payload, self._random, **decode_header(told.header), **waiting)
@@ -192,9 +171,9 @@ class Day:
         keys, user, epoch_key = self._keys, SigningKey(self._random(32)), SigningKey(self._random(32))
         evidence = OpeningKey(self._random(96))
         enrolment = Enrolment.issue(user_id, user.public, NOW - 30 * 86_400, keys["ea"])
-        link = Link.make(user_id, user, epoch_key, EPOCH, _NAME, keys["is"].public)
+        link = Link.make(user_id, user, epoch_key, EPOCH, NAME, keys["is"].public)
         credential = Credential(
-            epoch_key.public, EPOCH, _NAME, (EPOCH + 1) * 86_400, True, evidence.public.data
+            epoch_key.public, EPOCH, NAME, (EPOCH + 1) * 86_400, True, evidence.public.data
         ).issue(keys["is"])  # fmt: skip
         self.seeds[subject_tag(evidence.public.data)] = evidence.seed
         self.gateway.evidence[link.prox_id] = self.service.evidence[link.prox_id] = evidence.public.data
@@ -210,9 +189,9 @@ class Day:
         return resign(signed, encode_text(block), self._keys["is"], lambda new: None)
 
     def _consent(self, citizen: Citizen) -> None:
-        to = (_NAME, EPOCH, self._keys["is"].public)
+        to = (NAME, EPOCH, self._keys["is"].public)
         message = consent.make("everything", 1, citizen.user_id, citizen.key, to, NOW * 1000, self._random)
-        vector = ConsentVector(citizen.user_id, _NAME, EPOCH, 1, "everything", _GRANTS, self._terms.digest)
+        vector = ConsentVector(citizen.user_id, NAME, EPOCH, 1, "everything", _GRANTS, self._terms.digest)
         signed = vector.sign(self._user_keys[citizen.user_id])
         sanitized = self._sanitized(message, citizen.prox_id)
         payload = ConsentPayload(signed.encode(), SanitizedPair(message, sanitized).encode(), b"").encode()
@@ -232,7 +211,7 @@ class Day:
         node = f"node-{self._source.randrange(self.nodes)}"
         text = f"{node} question {self.requests}"
         utterance = Utterance.new(text, NOW * 1000, random=self._random)
-        route = Route(_NAME, EPOCH, self._keys["is"].public, self._opening.public)
+        route = Route(NAME, EPOCH, self._keys["is"].public, self._opening.public)
         asked = request.make(utterance, citizen.user_id, citizen.key, route, NOW * 1000, self._random)
         sanitized, session = self._sanitized(asked, citizen.prox_id), asked.session_id.hex()
         self.gateway.add(
@@ -284,7 +263,7 @@ class Day:
             [Person(user, user, EPOCH) for user in people], self._terms.naming, Namer("acme", "user_id"),
         )  # fmt: skip
         digest = group_digest([pair.sanitized for pair in restored.pairs])
-        ack = DeliveryAck("acme", _NAME, EPOCH, group.number, digest).sign(self._keys["acme"])
+        ack = DeliveryAck("acme", NAME, EPOCH, group.number, digest).sign(self._keys["acme"])
         payload = DeliveredPayload(ack.encode(), tuple(pair.encode() for pair in restored.pairs)).encode()
         fields = {"epoch": EPOCH, "group": group.number, "party": "acme"}
         self.gateway.add(EventType.SENT, b"", self._random, **fields)

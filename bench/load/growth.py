@@ -26,9 +26,9 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from bench import Figure
-from bench.evidence import _python_path
 from bench.evidence.audit import measure, moment_of
 from bench.evidence.day import Day
+from bench.evidence.path import python_path
 from bench.load.remains import open_store, restart_seconds, store_socket
 from bench.rights import fill_service
 from device_sim.commands.common import open_households
@@ -151,7 +151,7 @@ async def _ends(trial: DemoTrial, sizes: Sequence[int]) -> Costs:
         (moved / "sitecustomize.py").write_text(_MOVED.format((day + 1) * _DAY), encoding="utf-8")
         closing = asyncio.create_task(asyncio.to_thread(_closing, store_socket(trial, "main-service"), epoch))
         await asyncio.sleep(0)
-        with _python_path(moved):
+        with python_path(moved):
             trial.start_services()
         await _begun(trial)
         found[size] = await closing
@@ -197,4 +197,4 @@ def _audits(folder: Path, sizes: Sequence[int]) -> dict[int, float]:
     for size in sizes:
         day.run(size)
         moments.append(moment_of(day))
-    return {size: measure(folder, _NOBODYS_DAY, moment).seconds for size, moment in zip(sizes, moments, strict=True)}
+    return {size: measure(folder, moment, 0).seconds for size, moment in zip(sizes, moments, strict=True)}

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-import bench.evidence as benchmark
 from auditor.audit import Audit, AuditOptions
 from auditor.findings import Verdict
+from bench.evidence import figures as benchmark
 from bench.evidence.audit import LOGS, DiskKeys, DiskLog, moment_of
-from bench.evidence.day import NOW, Day
+from bench.evidence.day import Day
+from bench.evidence.known import NOW
 
 
 def test_the_day_is_clean(tmp_path: Path) -> None:

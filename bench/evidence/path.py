@@ -1,0 +1,110 @@
+"""What evidence costs the request path: two trials in turns, one of them without an evidence writer."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import uvloop
+
+from bench import Figure
+from bench.gateway import CONCURRENCY, _processor_seconds
+from device_sim.commands.common import open_households
+from device_sim.load import drive, prepare
+from proxid.cli.demo.trial import DemoOptions, DemoTrial
+
+COST_REACH: Final = 0.15
+_PLAIN: Final = """
+import asyncio
+from proxid.runtime.evidence_log.writer import EvidenceWriter
+async def run(self):
+    while True:
+        await asyncio.sleep(3600)
+EvidenceWriter.run = run
+from proxid.runtime.evidence_log.promising import Promises
+async def behind(self):
+    return 0.0  # it would refuse what is new after half the merge delay
+Promises._behind = behind
+"""
+"""What a service without an evidence writer is: events stay in its store as they are."""
+
+
+def path(requests: int, rounds: int) -> dict[str, Figure]:
+    """Measure; so many rounds of so many requests each."""
+    with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
+        plain = Path(folder) / "plain"
+        plain.mkdir()
+        (plain / "sitecustomize.py").write_text(_PLAIN, encoding="utf-8")
+        chosen = DemoOptions(people=40, k=10, form="pairs")
+        trials = {name: DemoTrial(Path(folder) / name, chosen) for name in ("with", "without")}
+        try:
+            for name, trial in trials.items():
+                trial.folder.mkdir()
+                trial.provision()
+                with python_path(plain if name == "without" else None):
+                    trial.start()
+            rates, busy = uvloop.run(_measure(trials, requests, rounds))
+        finally:
+            for trial in trials.values():
+                trial.stop()
+    ratios = [w / p for w, p in zip(rates["with"], rates["without"], strict=True)]
+    baseline = f"plain events, {median(rates['without']):,.0f}/s"
+    return {
+        "request_path_cost": _figure(1 - median(ratios), "share of throughput", baseline, COST_REACH),
+        "throughput_with_evidence_per_s": _figure(median(rates["with"]), "1/s", baseline),
+        # On a machine that does other things too, processor time says more than throughput.
+        "request_path_processor_cost": _figure(
+            1 - busy["without"] / busy["with"], "share of both services' processor time",
+            f"plain events, {1e6 * busy['without'] / (rounds * requests):,.0f} µs a request",
+        ),
+    }  # fmt: skip
+
+
+@contextmanager
+def python_path(folder: Path | None) -> Iterator[None]:
+    """Processes started within find this folder's modules first."""
+    before = os.environ.get("PYTHONPATH")
+    if folder is not None:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), before)))
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("PYTHONPATH", None)
+        else:
+            os.environ["PYTHONPATH"] = before
+
+
+def _busy(trial: DemoTrial) -> float:
+    """Processor seconds of both services and their stores so far."""
+    return sum(spent for part, spent in _processor_seconds(trial).items() if part != "client")
+
+
+async def _measure(
+    trials: Mapping[str, DemoTrial], requests: int, rounds: int
+) -> tuple[dict[str, list[float]], dict[str, float]]:
+    rates: dict[str, list[float]] = {name: [] for name in trials}
+    busy = dict.fromkeys(trials, 0.0)
+    for turn in range(rounds + 1):
+        for name, trial in trials.items():
+            async with open_households(trial.devices()) as speakers:
+                if turn == 0:
+                    for user, household in speakers.items():
+                        await household.consent(user, "everything")
+                count = requests if turn else requests // 4  # warm up
+                prepared = await prepare(speakers, count)
+                before = _busy(trial)
+                done = await drive(trial.devices()[0], prepared, CONCURRENCY)
+                if turn:
+                    await asyncio.sleep(1.0)  # what the writer still has to do counts too
+                    rates[name].append(done.per_second)
+                    busy[name] += _busy(trial) - before
+    return rates, busy
+
+
+def _figure(value: float, unit: str, baseline: str | None = None, reach: float | None = None) -> Figure:
+    return {"value": round(value, 4), "unit": unit, "baseline": baseline, "reach": reach}
