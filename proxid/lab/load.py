@@ -165,7 +165,7 @@ def is_release_of(path: Path, source: Path) -> bool:
     made_from = manifest_of(path).get("input")
     if not isinstance(made_from, dict) or made_from.get("bytes") != source.stat().st_size:
         return False
-    with source.open("rb") as file:
+    with open_regular(source) as file:
         return bool(made_from.get("sha256") == hashlib.file_digest(file, "sha256").hexdigest())
 
 

@@ -73,7 +73,7 @@ def _one(path: Path, wanted: Wanted, *, asked_for: bool) -> Iterator[tuple[str, 
         yield from _members(path, wanted)
     elif asked_for or wanted(_nfc(path.as_posix())):
         with _readable(path.name):
-            stream = path.open("rb")
+            stream = open_regular(path)
         with stream:
             yield path.name, stream
 

@@ -4,6 +4,7 @@ A file larger than memory passes: one block is in memory at a time, and a line l
 """
 
 import gzip
+import os
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from proxid.lab.logs.jit import Bytes, Scalar, compiled
 from proxid.lab.logs.raw import SLACK
 from proxid.loglines.head import BOM
 from proxid.loglines.layout import MAX_LINE, Layout
+from proxid.regular import open_regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,8 @@ class ByteSource:
         self._buffer: Bytes = np.zeros(chunk + MAX_LINE + 2 + SLACK, np.uint8)
         self._rest, self._skipping, self._chunk, self._name = 0, False, chunk, path.name
         try:
-            self.size = path.stat().st_size
-            self._raw: BinaryIO = path.open("rb", buffering=0)
+            self._raw = cast("BinaryIO", open_regular(path).detach())
+            self.size = os.fstat(self._raw.fileno()).st_size
         except OSError as error:
             raise InputError(f"the log cannot be opened: {error.strerror}") from None
         self._file = cast("BinaryIO", gzip.GzipFile(fileobj=self._raw)) if compressed else self._raw
