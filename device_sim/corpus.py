@@ -23,7 +23,7 @@ from proxid.errors import InputError, OversizedError
 from proxid.loglines import Line, read_lines
 from proxid.loglines.head import BOM, said_columns, tsv_columns
 from proxid.loglines.rows import Cells
-from proxid.regular import regular_bytes
+from proxid.regular import open_stream
 
 _EXTRA: Final = {
     "userid": "user", "user_id": "user", "text": "query", "utterance": "query",
@@ -57,7 +57,8 @@ def read_events(path: Path, say: Callable[[str], None] = lambda _: None) -> Iter
         say: is told which column of a file without a header is taken for what.
     """
     try:
-        data = regular_bytes(path)
+        with open_stream(path) as file:
+            data = file.read()
         data = gzip.decompress(data) if path.suffix == ".gz" else data
     except OSError as error:
         raise InputError(f"{path.name}: the file cannot be read: {error.strerror or 'damaged'}") from None

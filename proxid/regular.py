@@ -1,4 +1,7 @@
-"""Files that are files, whoever put them there: a pipe would be waited for without end, a device read without end."""
+"""Files that are files, whoever put them there: a pipe would be waited for without end, a device read without end.
+
+Where somebody names what is to be read, a log or an export, a pipe is as good as a file: `open_stream`.
+"""
 
 import errno
 import io
@@ -15,6 +18,16 @@ def open_regular(path: Path) -> io.BufferedReader:
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL, "is no regular file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def open_stream(path: Path) -> io.BufferedReader:
+    """A file or a pipe open for reading, once the pipe has a writer; raises OSError, also for a folder or a device."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    mode = os.fstat(descriptor).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        os.close(descriptor)
+        raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL, "is neither file nor pipe", str(path))
     return os.fdopen(descriptor, "rb")
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from proxid.classify import Classification, Pipeline
 from proxid.errors import InputError
+from proxid.regular import open_stream
 from proxid.runtime.process.threads import one_blas_thread
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -75,7 +76,7 @@ def _why(pipeline: Pipeline, text: str) -> dict[str, Any]:
 def _lines(path: Path | None) -> Iterator[str]:
     try:
         # Whatever the locale: bytes that are no UTF-8 are marked, and the line is withheld.
-        source = sys.stdin.buffer if path is None else path.open("rb")
+        source = sys.stdin.buffer if path is None else open_stream(path)
         with io.TextIOWrapper(source, encoding="utf-8", errors="replace") as stream:
             for line in stream:
                 yield line.rstrip("\r\n")

@@ -22,7 +22,7 @@ from proxid.lab.logs.files import naming
 from proxid.lab.logs.jit import Codes, Longs
 from proxid.lab.mechanism import METHODS, MODES, Mechanism
 from proxid.lab.released_log import Release, make_release, origin_column
-from proxid.regular import open_regular, regular_text
+from proxid.regular import open_regular, open_stream, regular_text
 
 Progress = Callable[[int, int], None]
 
@@ -165,7 +165,7 @@ def is_release_of(path: Path, source: Path) -> bool:
     made_from = manifest_of(path).get("input")
     if not isinstance(made_from, dict) or made_from.get("bytes") != source.stat().st_size:
         return False
-    with open_regular(source) as file:
+    with open_stream(source) as file:
         return bool(made_from.get("sha256") == hashlib.file_digest(file, "sha256").hexdigest())
 
 

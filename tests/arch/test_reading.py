@@ -1,16 +1,10 @@
-"""Files are read through `proxid.regular`, which waits for no pipe; who streams what somebody names says so here."""
+"""Files are read through `proxid.regular`, which waits for no pipe and reads no device."""
 
 import ast
 from typing import Final
 
 from tests.support.fuzzing.known import PACKAGES, ROOT
 
-STREAMS: Final = {
-    "device_sim/corpus.py", "proxid/cli/classify.py", "proxid/lab/imports/archive.py", "proxid/lab/load.py",
-    "proxid/lab/logs/digest.py", "proxid/lab/logs/lines.py", "proxid/lab/studies/thesis/plan.py",
-    "proxid/lab/utility/counted/counts.py",
-}  # fmt: skip
-"""A log, an export, utterances: a pipe is as good."""
 OWN: Final = {
     "proxid/cli/demo/__init__.py", "proxid/cli/demo/run.py", "proxid/lab/commands/study/output.py",
     "proxid/lab/studies/thesis/processes.py", "proxid/runtime/process/child.py",
@@ -35,4 +29,4 @@ def test_files_are_read_where_nothing_else_is_taken_for_one() -> None:
             tree = ast.parse(path.read_text("utf-8"))
             if any(isinstance(node, ast.Call) and _reads(node) for node in ast.walk(tree)):
                 found.add(name)
-    assert found == STREAMS | OWN
+    assert found == OWN

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 from unicodedata import normalize
 
 from proxid.errors import InputError
-from proxid.regular import open_regular
+from proxid.regular import open_regular, open_stream
 
 LARGEST: Final = 2 << 30
 """Bytes of one file in a zip."""
@@ -73,7 +73,7 @@ def _one(path: Path, wanted: Wanted, *, asked_for: bool) -> Iterator[tuple[str, 
         yield from _members(path, wanted)
     elif asked_for or wanted(_nfc(path.as_posix())):
         with _readable(path.name):
-            stream = open_regular(path)
+            stream = open_stream(path)
         with stream:
             yield path.name, stream
 

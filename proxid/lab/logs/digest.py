@@ -17,7 +17,7 @@ from proxid.lab.logs.batch import LogBatch
 from proxid.lab.logs.files import open_log
 from proxid.lab.logs.jit import Bytes, Codes, Hashes, Longs, Scalar, compiled, step
 from proxid.lab.logs.strings import StringTable, hash_bytes, mixed
-from proxid.regular import open_regular
+from proxid.regular import open_stream
 
 _LANES: Final = 2
 _SEEDS: Final = np.array([0x243F6A8885A308D3, 0x13198A2E03707344], np.uint64)
@@ -30,7 +30,7 @@ _MOST_STRINGS: Final = 1 << 20
 def digest_of(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal. Raises InputError."""
     try:
-        with open_regular(path) as file:
+        with open_stream(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path.name}: the log cannot be opened: {error.strerror}") from None

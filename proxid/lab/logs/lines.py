@@ -21,7 +21,7 @@ from proxid.lab.logs.jit import Bytes, Scalar, compiled
 from proxid.lab.logs.raw import SLACK
 from proxid.loglines.head import BOM
 from proxid.loglines.layout import MAX_LINE, Layout
-from proxid.regular import open_regular
+from proxid.regular import open_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ByteSource:
         self._buffer: Bytes = np.zeros(chunk + MAX_LINE + 2 + SLACK, np.uint8)
         self._rest, self._skipping, self._chunk, self._name = 0, False, chunk, path.name
         try:
-            self._raw = cast("BinaryIO", open_regular(path).detach())
+            self._raw = cast("BinaryIO", open_stream(path).detach())
             self.size = os.fstat(self._raw.fileno()).st_size
         except OSError as error:
             raise InputError(f"the log cannot be opened: {error.strerror}") from None
@@ -61,8 +61,8 @@ class ByteSource:
 
     @property
     def position(self) -> int:
-        """Bytes of the file read so far (compressed bytes for gzip)."""
-        return self._raw.tell() if not self._raw.closed else self.size
+        """Bytes of the file read so far (compressed bytes for gzip); of a pipe none is counted."""
+        return self._raw.tell() if not self._raw.closed and self._raw.seekable() else self.size
 
     def close(self) -> None:
         """Close the file."""

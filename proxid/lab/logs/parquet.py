@@ -22,7 +22,6 @@ from proxid.lab.logs.whole import WholeFile
 from proxid.loglines.layout import FIELDS, Layout, fields_of, need_fields
 from proxid.loglines.rows import MOST_NUMBER, NONE, NOT_UTF8, checked_cells, in_order
 from proxid.loglines.times import END, FIRST, format_time
-from proxid.regular import open_regular
 
 _ROWS = 50_000
 _PER_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -56,7 +55,6 @@ class ParquetReader(LogReader):
         self, path: Path, layout: Layout | None, dictionaries: Dictionaries, classifier: Classifier | None
     ) -> None:
         try:
-            open_regular(path).close()  # Arrow would wait for a pipe
             self._file = pq.ParquetFile(path)
         except (OSError, pa.ArrowException):
             raise InputError("the log cannot be opened as Parquet") from None

@@ -10,7 +10,7 @@ from typing import Any
 from proxid.errors import InputError
 from proxid.lab.filing import Filing
 from proxid.lab.mechanism import Mechanism
-from proxid.regular import open_regular
+from proxid.regular import open_stream
 
 KS = (3, 10, 30, 90, 200)
 MODES = ("thesis", "thesis3", "mix")
@@ -65,7 +65,7 @@ class Source:
         if self.file is None:
             return f"synthetic-{self.rows}-{self.users}-{self.seed}"
         try:
-            with open_regular(Path(self.file)) as file:
+            with open_stream(Path(self.file)) as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
             return "-".join(
                 [found, *Filing(self.file_by, Path(self.ontology) if self.ontology else None).said.values()]

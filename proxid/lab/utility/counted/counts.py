@@ -20,7 +20,7 @@ from proxid.lab.utility.counted.accuracy import accuracy_of_zealous, wrong
 from proxid.lab.utility.counted.caching import cached_keywords, documents_of, hit_probability
 from proxid.lab.utility.counted.histogram import Histogram, Original, histogram_utility
 from proxid.loglines.layout import Layout, layout_of
-from proxid.regular import open_regular
+from proxid.regular import open_stream
 
 MEMORY_SHARE = 0.05
 """Share of all posting lists that the cache of the index holds."""
@@ -31,9 +31,9 @@ def is_counted(path: Path) -> bool:
     layout = layout_of(path, like=Layout())
     try:
         if layout.format == "parquet":
-            with open_regular(path) as file:
+            with open_stream(path) as file:
                 return "count" in pq.read_schema(file).names
-        with open_regular(path) as file:
+        with open_stream(path) as file:
             line = (gzip.GzipFile(fileobj=file) if layout.compressed else file).readline(1 << 20)
         return line.startswith(b"count\t") if layout.format == "tsv" else "count" in load_json(line or b"{}")
     except (OSError, EOFError, zlib.error, pa.ArrowException, *MALFORMED):
