@@ -1,5 +1,7 @@
 """Signatures checked once: what is vouched for is one message in one role, byte for byte."""
 
+import os
+import resource
 import signal
 import subprocess
 import sys
@@ -118,6 +120,49 @@ if __name__ == "__main__":
     print(active_children()[0].pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+_INTERRUPTED = """
+import os, signal, sys
+from auditor.checks.c3_workers import SignatureWorkers
+from proxid.evidence.events import Event, EventType
+if __name__ == "__main__":
+    workers = SignatureWorkers(1)
+    batches = workers.batches(iter([Event(1, EventType.FORWARDED, b"", b"{}", b"-")]), 1)
+    try:
+        next(batches)
+    except KeyboardInterrupt:
+        print("heard", flush=True)
+    workers.close()
+else:  # its process is starting, and knows nothing of the audit yet
+    os.killpg(0, signal.SIGINT)
+"""
+
+
+def test_ctrl_c_while_a_process_starts_is_the_readers_alone(tmp_path: Path) -> None:
+    (tmp_path / "audits.py").write_text(_INTERRUPTED, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, tmp_path / "audits.py"], capture_output=True, timeout=60, check=False, start_new_session=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"heard\n", b"")
+
+
+@pytest.mark.parametrize("room", [0, 7], ids=["pool", "process"])
+def test_where_no_process_can_be_started_the_reader_checks_alone(room: int, started: list[SignatureWorkers]) -> None:
+    """As where so many are not allowed, or there is no memory for one."""
+    events = of_pairs(3 * BATCH)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    workers = SignatureWorkers(1)
+    started.append(workers)
+    held = os.dup(1)  # the next that is free
+    os.close(held)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (held + room, before[1]))
+    try:
+        batches = list(workers.batches(iter(events), len(events)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert [event for batch, _ in batches for event in batch] == events
+    assert {proven for _, proven in batches} == {frozenset()}
 
 
 def test_a_killed_audit_leaves_no_process(tmp_path: Path) -> None:
