@@ -1,7 +1,7 @@
 """Signatures of the events to come, checked by other processes while this one reads (check 3 of DESIGN 10.4).
 
 They only vouch for what holds: every finding is made by the reader, in the order of the log, so that a report does not
-depend on how many processes there are, nor on whether they lived.
+depend on how many processes there are, nor on whether they lived, or could be started.
 """
 
 import os
@@ -9,6 +9,7 @@ import signal
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import get_context
 from typing import Final
@@ -58,8 +59,12 @@ class SignatureWorkers:
         if workers is None:
             workers = int(new >= WORTH and processors() > 1)
         if workers and self._pool is None:
-            # Forking a process that holds gRPC's threads is not safe.
-            self._pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
+            try:
+                # Forking a process that holds gRPC's threads is not safe.
+                spawn = get_context("spawn")
+                self._pool = ProcessPoolExecutor(workers, mp_context=spawn, initializer=end_with_parent)
+            except OSError:  # no more of something may be had: the reader checks alone
+                return 0
         return workers
 
     def _submit(self, batch: list[Event]) -> Future[frozenset[bytes]] | None:
@@ -67,8 +72,9 @@ class SignatureWorkers:
         if self._pool is None or not jobs:
             return None
         try:
-            return self._pool.submit(prove, jobs)
-        except BrokenExecutor:
+            with _interrupted_later():  # it is what starts processes
+                return self._pool.submit(prove, jobs)
+        except (BrokenExecutor, OSError):
             return None
 
     def close(self) -> None:
@@ -77,10 +83,17 @@ class SignatureWorkers:
             self._pool.shutdown(cancel_futures=True)
 
 
-def _begin() -> None:
-    """Ctrl-C is the reader's, which ends its processes; a killed one cannot."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent()
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Ctrl-C is the reader's, which ends its processes: those that are started in the block never hear of it.
+
+    A process inherits what is blocked, so that it is deaf before it has read its first line.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _done(batch: list[Event], future: Future[frozenset[bytes]] | None) -> Batch:
