@@ -1,11 +1,12 @@
 """`proxid bench load`: what cannot be measured is refused; what was counted comes out as the figures say."""
 
 import math
+import time
 
 import pytest
 
-from bench.load import Options
-from bench.load.asking import Asked, answered_within, per_second, settled
+from bench.load import Options, threefold
+from bench.load.asking import Asked, Refusals, answered_within, per_second, settled
 from proxid.errors import InputError
 
 
@@ -27,3 +28,31 @@ def test_a_house_has_recovered_when_no_later_second_has_more_than_one_in_twenty_
     good = [Asked(10 + n / 20, 0.1) for n in range(100)]
     assert settled(good, 10, 4.0) == 0.0
     assert settled([*good, Asked(10.5, math.inf), Asked(10.6, math.inf), Asked(12.3, math.inf)], 10, 4.0) == 1.0
+
+
+class Refused:
+    """Devices that are refused once for every two answers while so many questions are under way."""
+
+    def __init__(self) -> None:
+        self.asked, self.refusals, self.lag = list[Asked](), Refusals(), 0.0
+
+    async def closed(self, _: int, seconds: float) -> float:
+        self.refusals.told += [Asked(0.0, 0.1)] * int(4 * seconds)
+        self.refusals.own += int(seconds)
+        return 10.0
+
+    def begin(self) -> None:
+        self.refusals = Refusals()
+
+    async def open(self, rate: float, seconds: float) -> None:
+        self.asked += [Asked(time.monotonic(), 0.1)] * int(rate * seconds)
+
+    async def end(self) -> None:
+        pass
+
+
+async def test_a_capacity_that_was_measured_while_a_house_refused_is_told_as_such() -> None:
+    """It is less than what the house can do, and what is told over it is more."""
+    found = await threefold(Refused(), Options(seconds=10))  # type: ignore[arg-type]
+    assert found["capacity_per_s"]["value"] == 10.0
+    assert found["refusals_per_answer_at_capacity"]["value"] == 0.5
