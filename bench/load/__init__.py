@@ -6,6 +6,8 @@ plays, never are the bottleneck. What they then answer, 64 questions under way, 
 relative to it.
 
     capacity_per_s                    before all else and after it, the mean: a machine's speed may change meanwhile
+    refusals_per_answer_at_capacity   while that is measured, the client's own with them: with many, as of a house that
+                                      answers a few dozen a second, it can do more, and ratios to it are too good
     goodput_ratio_at_3x               devices ask three times the capacity, with the library's retries, for `seconds`;
                                       answers within 4 s of the question, in each second from the fifth on, over the
                                       capacity
@@ -135,7 +137,7 @@ async def _loaded(trial: DemoTrial, options: Options) -> dict[str, Figure]:
 async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
     """What a house is asked that is held: as much as it can do, three times as much, then half of it."""
     await devices.closed(_ENOUGH, WARM_SECONDS)
-    first = await devices.closed(_ENOUGH, CAPACITY_SECONDS)
+    first, before = await _capacity(devices)
     devices.begin()
     counted = time.monotonic() + BEGIN
     await devices.open(3 * first, options.seconds)
@@ -144,7 +146,7 @@ async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
     await devices.open(0.5 * first, RECOVERY_SECONDS)
     await devices.end()
     ended, lag = list(devices.asked), devices.lag
-    last = await devices.closed(_ENOUGH, CAPACITY_SECONDS)
+    last, afterwards = await _capacity(devices)
     capacity = (first + last) / 2
     held = f"{first:,.0f}/s before and {last:,.0f}/s after with {options.share:.0%} of a processor each"
     asked = [one for one in ended if one.begun < changed]
@@ -153,6 +155,7 @@ async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
     refused = [one.took for one in refusals.told + refusals.late if one.begun >= counted]
     return {
         "capacity_per_s": _figure(capacity, "1/s", held),
+        "refusals_per_answer_at_capacity": _figure((before + afterwards) / max(first + last, 1.0), "ratio"),
         "goodput_ratio_at_3x": _figure(sum(seconds) / len(seconds) / capacity, "ratio", held, 0.8),
         "goodput_ratio_worst_second": _figure(min(seconds) / capacity, "ratio", held),
         "answered_ratio_after": _figure(answered_within(after, PATIENCE), "ratio"),
@@ -163,6 +166,13 @@ async def threefold(devices: Devices, options: Options) -> dict[str, Figure]:
         "recovery_s": _figure(settled(after, changed, PATIENCE), "s", None, 5.0),
         "client_lag_ms": _figure(1e3 * lag, "ms"),
     }
+
+
+async def _capacity(devices: Devices) -> tuple[float, float]:
+    """Answers and refusals a second, so many questions under way that a house has always something to do."""
+    before = devices.refusals.count
+    answered = await devices.closed(_ENOUGH, CAPACITY_SECONDS)
+    return answered, (devices.refusals.count - before) / CAPACITY_SECONDS
 
 
 async def _refused(trial: DemoTrial, options: Options) -> dict[str, Figure]:

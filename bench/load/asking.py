@@ -44,6 +44,11 @@ class Refusals:
     late: list[Asked] = field(default_factory=list)
     own: int = 0
 
+    @property
+    def count(self) -> int:
+        """All of them."""
+        return len(self.told) + len(self.late) + self.own
+
 
 class _Streams(StreamPool):
     """Notes how long a refusal for overload took."""
