@@ -9,8 +9,9 @@ Two measures keep what is answered from falling while more is asked than can be 
   Only one peer that asks alone, and not much, waits for as long as it has time.
 - Places follow what they cause: a request says at its end how long it has taken, here and at the service behind. Up to
   CALM they become more, as TCP's window does, and as with that only while they are used: what was never carried may be
-  too much. Above SLOW they become as many as are answered in between. What waits for somebody else's answer costs no
-  processor and is not counted, so a slow responder takes no place from anybody.
+  too much. Above SLOW they become as many as are answered in between. What a request takes while few are under way
+  (a disk, a way to a service far away) is no want of a processor: then both are more. What waits for somebody else's
+  answer costs no processor and is not counted, so a slow responder takes no place from anybody.
 
 While there is much to do, whose caller gives up before an answer is due has no place, though there be one: it would
 take the processor from others and be answered to nobody.
@@ -51,7 +52,7 @@ class Ticket:
     """One request; told: called once with True when it has a place, with False when it waits no longer.
 
     Attributes:
-        left: seconds until its caller gives up.
+        left: seconds until its caller gives up. among: places that were held when it had its own, that included.
     """
 
     peer: Hashable
@@ -60,6 +61,7 @@ class Ticket:
     told: Callable[[bool], None]
     left: float = math.inf
     placed: bool = False
+    among: int = 0
 
 
 class Places:
@@ -82,6 +84,8 @@ class Places:
         self._served = self._refused = self._counted = 0.0
         self._took, self._ended = 0.0, float("-inf")
         """Seconds that a request has taken of late, and when the last one ended."""
+        self._usual, self._few = 0.0, 0
+        """Seconds that one takes when few are under way, and of how many that is known."""
 
     def is_over(self, now: float) -> bool:
         """Whether the queue has not emptied for so long that it will not by itself, or was just now refused."""
@@ -133,7 +137,7 @@ class Places:
             if not held[key]:
                 del held[key]
         if took is not None:
-            self._adapt(now, took)
+            self._adapt(now, took, max(ticket.among, self.held))
         self._fill(now)
 
     def look(self, now: float) -> None:
@@ -194,7 +198,7 @@ class Places:
             self._peers[ticket.peer] += 1
             self._people[ticket.peer, ticket.person] += 1
             self.held += 1
-            ticket.placed = True
+            ticket.placed, ticket.among = True, self.held
             ticket.told(True)
 
     def _drop(self, ticket: Ticket) -> None:
@@ -211,22 +215,26 @@ class Places:
         self._refused += 1
         ticket.told(False)
 
-    def _adapt(self, now: float, took: float) -> None:
+    def _adapt(self, now: float, took: float, among: int) -> None:
         self._forget(now)
         self._served += 1
         kept = math.exp2((self._ended - now) / MEMORY)
         self._took += (min(took, 2 * SLOW) - self._took) * (1 - kept * (1 - 1 / LATELY))  # one that hung is one
         self._ended = now
-        if self._took <= CALM:
+        if among <= self._fewest:
+            self._few = min(self._few + 1, LATELY)
+            self._usual += (min(took, 2 * SLOW) - self._usual) / self._few
+        calm, slow = max(CALM, 1.1 * self._usual), max(SLOW, 1.5 * self._usual)
+        if self._took <= calm:
             # Only what is carried says that more could be. At first one more for each, until that takes a while.
             if 2 * (self.held + 1) >= self.limit:
                 begins = not self._was_too_much and self._took <= CALM / 4
                 more = 1.0 if begins else 8 / self.limit
                 self.limit = min(float(self._most), self.limit + more)
-        elif took > SLOW:
+        elif took > slow:
             self._was_too_much = True
             # As many as are answered in a time between the two (Little 1961).
-            self.limit = max(float(self._fewest), min(self.limit, self._rate() * (CALM + SLOW) / 2))
+            self.limit = max(float(self._fewest), min(self.limit, self._rate() * (calm + slow) / 2))
 
     def _rate(self) -> float:
         """Requests that are answered in a second."""
