@@ -210,6 +210,16 @@ class Trial:
                 got[party] = [group async for group in subscriber.groups(False)]
         return got
 
+    async def classified(self) -> None:
+        """Until everything asked was taken up, or withheld."""
+        main = connect(self._urls["main-service"])
+        try:
+            async with asyncio.timeout(20):
+                while await main.zcard("{ms}:pending"):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+        finally:
+            await main.aclose()
+
     async def settle(self) -> None:
         """Until everything asked was dealt with, and every release is in the feeds."""
         main, gateway = connect(self._urls["main-service"]), connect(self._urls["gateway"])
