@@ -127,6 +127,7 @@ import os, signal, sys
 from auditor.checks.c3_workers import SignatureWorkers
 from proxid.evidence.events import Event, EventType
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background does not hear it
     workers = SignatureWorkers(1)
     batches = workers.batches(iter([Event(1, EventType.FORWARDED, b"", b"{}", b"-")]), 1)
     try:
