@@ -45,7 +45,7 @@ from proxid.runtime.evidence_log.setup import (
     other_log,
     promises_of,
     reader_of,
-    writer_of,
+    writer_for,
 )
 from proxid.runtime.observability.endpoint import Facts
 from proxid.runtime.provision.keyfile import load_secret, load_signing_key
@@ -165,7 +165,7 @@ async def serve(
     channel = open_channel(config.main_service, tls, config.main_service_name, certificates)
     known = held_of(config, evidence, other_log(config, "main-service", config.trust.service))
     heads = await meet(channel, Heard(known, store.client, PREFIX, worker))
-    writer = await writer_of(config, evidence, store.client) if worker == 0 else None
+    writer = await writer_for(worker, config, evidence, store.client)
     upstream = MainServiceClient(channel, config.forward_timeout)
     epochs, heard = OpenEpochs(screener, store, upstream, held), HeardTime(store.client, PREFIX, screener.watch)
     reader, earlier = reader_of(config, evidence), partial(reader_of, config, evidence)

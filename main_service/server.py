@@ -49,7 +49,7 @@ from proxid.runtime.evidence_log.setup import (
     other_log,
     promises_of,
     reader_of,
-    writer_of,
+    writer_for,
 )
 from proxid.runtime.observability.endpoint import Facts
 from proxid.runtime.provision.keyfile import load_signing_key
@@ -177,7 +177,7 @@ async def serve(
     evidence = EvidenceOptions("main-service", PREFIX, service.key)
     screener = other_log(config, "gateway", config.trust.screener)
     compared = await Heard(held_of(config, evidence, screener), client, PREFIX, worker).begun()
-    writer = await writer_of(config, evidence, client) if worker == 0 else None
+    writer = await writer_for(worker, config, evidence, client)
     requests, epoch_store = RequestStore(functions), EpochStore(functions)
     epochs = EpochKeys(service, epoch_store, held)
     await _verify_parties(service, epochs, await epoch_store.open_epochs())

@@ -1,10 +1,12 @@
 """A service's evidence from its configuration: the reader of every worker, the writer of worker 0."""
 
+import asyncio
 import os
+import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from redis.asyncio import Redis
 
@@ -31,6 +33,9 @@ from proxid.runtime.evidence_log.stream import counted, succeed
 from proxid.runtime.evidence_log.writer import EvidenceWriter
 from proxid.runtime.store.connection import verify_server
 from proxid.runtime.store.durable import wait_on_disk
+
+_BEGIN_SECONDS: Final = 60.0
+_LOOK_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +145,25 @@ async def writer_of(config: ServiceConfig, options: EvidenceOptions, client: Red
         log.close()
         raise
     return writer
+
+
+async def writer_for(
+    worker: int, config: ServiceConfig, options: EvidenceOptions, client: Redis
+) -> EvidenceWriter | None:
+    """Worker 0's writing end (`writer_of`). Another worker has none, and waits for the log's first head."""
+    if worker == 0:
+        return await writer_of(config, options, client)
+    await wait_begun(reader_of(config, options))
+    return None
+
+
+async def wait_begun(reader: LogReader) -> None:
+    """Wait for a log's first head, which worker 0 signs as it starts, for a minute: whoever serves before has none to
+    show, and refuses for a log that is taken for damaged.
+    """
+    end = time.monotonic() + _BEGIN_SECONDS
+    while not reader.begun and time.monotonic() < end:  # noqa: ASYNC110 - another process signs it
+        await asyncio.sleep(_LOOK_SECONDS)
 
 
 async def begin_if_asked(config: ServiceConfig, options: EvidenceOptions, client: Redis, generation: int) -> None:
