@@ -8,7 +8,7 @@ from typing import Final
 from bench import Figure
 from bench.evidence.audit import Measured, measure, moment_of
 from bench.evidence.day import Day
-from bench.evidence.path import path
+from bench.evidence.path import figure, path
 from proxid.errors import InputError
 
 PER_VERIFY_REACH, SIGNATURES_REACH, MEMORY_REACH = 0.17, 2.3, 150.0
@@ -49,9 +49,9 @@ def _audit(folder: Path, numbers: Mapping[str, int]) -> dict[str, Figure]:
         _speed(day.events, found[-1])
         | _alone(moments[-2].events, alone)
         | {
-            "evidence_bytes_per_request": _figure(size / day.requests, "bytes on both services' disks"),
+            "evidence_bytes_per_request": figure(size / day.requests, "bytes on both services' disks"),
             **{
-                f"audit_memory_mb_at_{events}": _figure(peak, "MB at most", f"before, {found[-1].before:,.0f} MB")
+                f"audit_memory_mb_at_{events}": figure(peak, "MB at most", f"before, {found[-1].before:,.0f} MB")
                 for events, peak in peaks
             },
             "audit_memory_mb_at_1m_events": _at_a_million(
@@ -65,21 +65,21 @@ def _at_a_million(peaks: Sequence[tuple[int, float]]) -> Figure:
     """Of (events, MB at most), rising."""
     (half, before), (events, peak) = peaks[-2:]
     if events >= _MILLION:
-        return _figure(peak, "MB at most", "measured", MEMORY_REACH)
+        return figure(peak, "MB at most", "measured", MEMORY_REACH)
     told = peak + max(peak - before, 0.0) * (_MILLION - events) / (events - half)
-    return _figure(told, "MB at most", f"as from {half:,} to {events:,} events", MEMORY_REACH)
+    return figure(told, "MB at most", f"as from {half:,} to {events:,} events", MEMORY_REACH)
 
 
 def _speed(events: int, cost: Measured) -> dict[str, Figure]:
     bare = 1 / cost.bare
     baseline = f"bare Ed25519 verify, {bare:,.0f}/s"
     return {
-        "audit_events_per_s": _figure(events / cost.seconds, "1/s", baseline),
-        "audit_events_per_verify": _figure(
+        "audit_events_per_s": figure(events / cost.seconds, "1/s", baseline),
+        "audit_events_per_verify": figure(
             events / cost.seconds / bare, "events audited a bare verify", baseline, PER_VERIFY_REACH
         ),
-        "ed25519_verify_per_s": _figure(bare, "1/s"),
-        "events_audited": _figure(float(events), "events"),
+        "ed25519_verify_per_s": figure(bare, "1/s"),
+        "events_audited": figure(float(events), "events"),
     }
 
 
@@ -87,14 +87,10 @@ def _alone(events: int, cost: Measured) -> dict[str, Figure]:
     """One process by its processor time, which says more than the clock on a machine that does other things too."""
     baseline = f"bare Ed25519 verify, {1 / cost.bare:,.0f}/s"
     return {
-        "audit_events_per_processor_s_alone": _figure(events / cost.processor, "1/s", baseline),
-        "audit_events_per_verify_alone": _figure(
+        "audit_events_per_processor_s_alone": figure(events / cost.processor, "1/s", baseline),
+        "audit_events_per_verify_alone": figure(
             events / cost.processor * cost.bare, "events audited a bare verify", baseline
         ),
-        "audit_share_in_signatures": _figure(cost.in_signatures / cost.seconds, "share of time"),
-        "audit_signatures_per_event": _figure(cost.signatures / events, "checked", reach=SIGNATURES_REACH),
+        "audit_share_in_signatures": figure(cost.in_signatures / cost.seconds, "share of time"),
+        "audit_signatures_per_event": figure(cost.signatures / events, "checked", reach=SIGNATURES_REACH),
     }
-
-
-def _figure(value: float, unit: str, baseline: str | None = None, reach: float | None = None) -> Figure:
-    return {"value": round(value, 4), "unit": unit, "baseline": baseline, "reach": reach}

@@ -33,6 +33,11 @@ Promises._behind = behind
 """What a service without an evidence writer is: events stay in its store as they are."""
 
 
+def figure(value: float, unit: str, baseline: str | None = None, reach: float | None = None) -> Figure:
+    """One of this benchmark's."""
+    return {"value": round(value, 4), "unit": unit, "baseline": baseline, "reach": reach}
+
+
 def path(requests: int, rounds: int) -> dict[str, Figure]:
     """Measure; so many rounds of so many requests each."""
     with tempfile.TemporaryDirectory(prefix="proxid-bench-") as folder:
@@ -54,10 +59,10 @@ def path(requests: int, rounds: int) -> dict[str, Figure]:
     ratios = [w / p for w, p in zip(rates["with"], rates["without"], strict=True)]
     baseline = f"plain events, {median(rates['without']):,.0f}/s"
     return {
-        "request_path_cost": _figure(1 - median(ratios), "share of throughput", baseline, COST_REACH),
-        "throughput_with_evidence_per_s": _figure(median(rates["with"]), "1/s", baseline),
+        "request_path_cost": figure(1 - median(ratios), "share of throughput", baseline, COST_REACH),
+        "throughput_with_evidence_per_s": figure(median(rates["with"]), "1/s", baseline),
         # On a machine that does other things too, processor time says more than throughput.
-        "request_path_processor_cost": _figure(
+        "request_path_processor_cost": figure(
             1 - busy["without"] / busy["with"], "share of both services' processor time",
             f"plain events, {1e6 * busy['without'] / (rounds * requests):,.0f} µs a request",
         ),
@@ -104,7 +109,3 @@ async def _measure(
                     rates[name].append(done.per_second)
                     busy[name] += _busy(trial) - before
     return rates, busy
-
-
-def _figure(value: float, unit: str, baseline: str | None = None, reach: float | None = None) -> Figure:
-    return {"value": round(value, 4), "unit": unit, "baseline": baseline, "reach": reach}
