@@ -340,9 +340,10 @@ async def sealed_each(liar: Liar) -> None:
     liar.patch.setattr(EpochStore, "open", opened)
 
 
-@unseen("seals")
+@lie(3)
 async def service_seals_each_record_by_itself(liar: Liar) -> None:
-    """As it did before there were feed keys: what it draws then is believed, record by record."""
+    """As it did before there were feed keys: what it draws then nobody recomputes, record by record."""
+    liar.hides = True
     await sealed_each(liar)
     await liar.trial.busy(1)
 

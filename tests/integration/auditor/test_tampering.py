@@ -11,6 +11,7 @@ import pytest
 # Each registers its lies.
 import tests.support.lies_epochs
 import tests.support.lies_expiry
+import tests.support.lies_first_forms
 import tests.support.lies_keys
 import tests.support.lies_lost
 import tests.support.lies_objections
