@@ -301,5 +301,5 @@ class Audit:
 
 _LOGS: Final = (
     "gateway", "main-service", "events", "groups", "group", "epochs", "pipeline", "rights", "consents", "unlisted",
-    "basis", "believed", "refused",
+    "basis", "believed", "refused", "older",
 )  # fmt: skip

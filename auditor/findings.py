@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from auditor.scope import Scope
-from proxid.errors import Code, VersionUnknownError
+from proxid.errors import Code, EvidenceOlderError, VersionUnknownError
 
 GATEWAY: Final = "gateway"
 MAIN_SERVICE: Final = "main-service"
@@ -95,6 +95,22 @@ _UNKNOWN: Final = {
     "refused.unknown": (COMPLETENESS, "", "refusals name rules that this auditor does not know"),
 }
 """Counts of what this auditor is not of the version for: whatever else is found, that is not clean."""
+OLDER: Final = {
+    "enrolled": (SIGNATURES, GATEWAY,
+                 "keys took the place of others, and no entry says since when, nor had the authority to say so"),
+    "aliases": (SIGNATURES, "", "epochs began at the gateway without feed keys: how names were made was not checked"),
+    "feeds": (SIGNATURES, MAIN_SERVICE, "epochs began without feed keys: what their records may hide was not checked"),
+    "answered": (HEADS, MAIN_SERVICE, "answers hold no head: whether people are shown the same log was not checked"),
+    "pipeline": (COMMITS, MAIN_SERVICE,
+                 "requests were withheld for what they said, and what read them is not named: opened, none is judged"),
+    "epochs": (GROUPS, "", "epochs began neither by a policy document nor on the gateway's word"),
+    "objected": (CONSENT, GATEWAY, "objections do not show that the main service was told of them"),
+    "refused": (COMPLETENESS, GATEWAY, "refusals of too many requests do not say whose they were"),
+    "suppressed": (COMPLETENESS, MAIN_SERVICE, "requests were withheld by entries that do not say enough of why"),
+    "erased": (ERASURE, GATEWAY, "erasures do not say who was told of them"),
+}  # fmt: skip
+"""What entries of an earlier release's form leave unchecked: nobody knows of which release a service really is."""
+_ASK: Final = "entries of an earlier release: ask the operator until when it ran, no more may have come since"
 _FILED: Final = {
     MISFILED: (GATEWAY, "events do not open, and stand under links that may have been gone when they were recorded"),
     APART: ("", "events stand under another person's link in one log than in the other, and nobody can tell which"),
@@ -142,7 +158,12 @@ class Report:
             for name, (log, text) in _FILED.items()
             if self.counts[name]
         ]
-        return [*whole, *self.missing, *unknown, *filed]
+        older = [
+            Unchecked(rule, log, f"{self.counts[name]} {text} ({_ASK})", EvidenceOlderError.code.value)
+            for what, (rule, log, text) in OLDER.items()
+            if self.counts[name := f"older.{what}"]
+        ]
+        return [*whole, *self.missing, *unknown, *older, *filed]
 
     @property
     def partly(self) -> list[int]:
@@ -160,6 +181,10 @@ class Report:
     def rests(self, rule: int, basis: Basis, comparisons: int = 1) -> None:
         """Comparisons of a check that were made rest on something else than the auditor's own computation."""
         self.counts[f"basis.{rule}.{basis.value}"] += comparisons
+
+    def older(self, what: str) -> None:
+        """An entry is of a form from before it said what would have to be checked (`OLDER`): not clean (ADR 0040)."""
+        self.counts[f"older.{what}"] += 1
 
     def believe(self, rule: int, row: str, claims: int = 1) -> None:
         """Claims of a service were taken at its word; `row` names what they are about (`wording.BELIEVED`)."""

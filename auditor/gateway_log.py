@@ -67,7 +67,7 @@ class GatewayLog(Log):
         self._split = SplitDeliveries(policies, people, sets, self.consents, report)
         self._rights = RightsEvents(people, lambda: self.consents, erasures, obligations, self._split, policies, report)
         self._filing = ScreenerFiling(people, erasures, sets.filed, policies, report)
-        self._limits = Limits(policies, people.of_prox, self._turned_away)
+        self._limits = Limits(policies, people.of_prox, self._turned_away, report.older)
         self._asked: dict[str, Person | None] = {}
         """Whose the requests are that were not answered yet; None where that cannot be read."""
         said = self._limits.releases.said
@@ -140,7 +140,8 @@ class GatewayLog(Log):
         payload, (tag,), form = EnrolledPayload.decode(event.payload), event.tags, form_of(event)
         time = int(str(event.fields["time"])) if form > 1 else None
         enrolment = Enrolment.decode(payload.enrolment)
-        self._people.enrolled(enrolment, event.number, time, self.base, (payload.prox_id, tag))
+        if not self._people.enrolled(enrolment, event.number, time, self.base, (payload.prox_id, tag)):
+            self._report.older("enrolled")
         self._limits.releases.said("enrolled", form)
 
     def _linked(self, event: Event) -> None:
@@ -236,28 +237,28 @@ class GatewayLog(Log):
         self._asked[session] = None
 
     def _answered(self, event: Event) -> None:
-        session = str(event.fields["session"])
-        self._sets.answered(session, event.number)
-        if session not in self._asked:
-            raise MessageInvalidError("a session was answered that was not forwarded, or twice")
-        person = self._asked.pop(session)
+        session, person = self._answers(event)
         if person is None:
             return  # what it answers has expired
         pair = SanitizedPair.decode(event.payload)
         self._tuples.answered(pair, bytes.fromhex(session), person)
         if response.blocks_of(pair.original) == response.BLOCKS:
             self._sets.answered_heads.take(response.head_of(pair.original))
+        else:
+            self._report.older("answered")
 
     def _answered_unread(self, event: Event) -> None:
+        self._answers(event)
+
+    def _answers(self, event: Event) -> tuple[str, Person | None]:
         session = str(event.fields["session"])
         self._sets.answered(session, event.number)
         if session not in self._asked:
             raise MessageInvalidError("a session was answered that was not forwarded, or twice")
-        del self._asked[session]
+        return session, self._asked.pop(session)
 
     def _delivered_unread(self, event: Event) -> None:
-        named = self._named_delivery(event)
-        if kind_and_number(named[1])[0] != "contents":
+        if kind_and_number((named := self._named_delivery(event))[1])[0] != "contents":
             self._split.delivered_unread(named, len(event.tags) - 1)
         self._obligations.delivered(event, ())
 
@@ -312,6 +313,8 @@ class GatewayLog(Log):
 
     def _epoch_opened(self, event: Event) -> None:
         self._policies.given(event, self.base)
+        if self._policies.has_feeds(event) is False:
+            self._report.older("aliases")
         self._began(event)
 
     def _epoch_opened_unread(self, event: Event) -> None:

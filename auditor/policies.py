@@ -171,6 +171,7 @@ class Policies:
         if "policy" not in event.fields:
             if int(str(event.fields["epoch"])) in self.named:
                 _add(report, event, _OTHER_KEY)
+            report.older("epochs")
             return event.payload
         key, opened = self._verified(event), EpochOpened.decode(event.payload)
         self._began(event, report, _hash(key))
@@ -280,9 +281,7 @@ class Policies:
 
     def retention(self, epoch: int) -> Retention | None:
         """How long the document of an epoch keeps things; None if it is not known."""
-        if epoch not in self.named:
-            return None
-        terms = self._terms(self.named[epoch])
+        terms = self._terms(self.named[epoch]) if epoch in self.named else UNACCEPTED
         return None if isinstance(terms, str) else terms.retention
 
     def stretches(self) -> list[PolicyScope]:

@@ -73,6 +73,8 @@ class RightsEvents:
         with check_of(ERASURE):
             self.verify_form(event.fields.get("v") == 2)
             self._obligations.erased(event, tags, self._erasures.epochs, request)
+            if event.fields.get("v") != 2:
+                self._report.older("erased")
         untold = event.fields.get("untold", [])
         if isinstance(untold, list):
             self.untold |= {str(party): event.number for party in untold if str(party) not in self.untold}
@@ -105,6 +107,7 @@ class RightsEvents:
         restrictions = self._obligations.restrictions
         if form < _TOLD:
             restrictions.recorded_older(request)
+            self._report.older("objected")
             return form
         with check_of(CONSENT):
             restrictions.recorded(request, disclosure.owner_salts, max(self._policies.told, default=-1))

@@ -127,6 +127,8 @@ class ServiceLog(Log):
         self._times.opened(event)
         if (feeds := self._policies.has_feeds(event)) is not None:
             self._withheld.releases.said("feeds", int(feeds))
+            if not feeds:
+                self._report.older("feeds")
 
     def _epoch_opened_unread(self, event: Event) -> None:
         epoch = int(str(event.fields["epoch"]))

@@ -6,6 +6,7 @@ from typing import Final
 
 from auditor.checks.c3_ended import EndedKey, EndedKeys, EnrolledKey, name_of_key
 from auditor.checks.c3_lost import LostKeys, LostState, Shown
+from auditor.checks.c3_seasons import verify_season
 from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.crypto.revocation import Revocation
@@ -67,12 +68,15 @@ class People:
     def enrolled(
         self, enrolment: Enrolment, event: int = 0, time: int | None = None, base: int = 0,
         first: tuple[str, bytes] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> bool:  # fmt: skip
         """Check an ENROLLED event: the EA's word, also for a key that takes another's place.
 
         Args:
             event: its number. time: what its header says, Unix seconds; None in one from before.
             base: entries of older logs. first: PROX_ID and subject tag that it is filed under.
+
+        Returns:
+            Whether that it takes another's place was checked: not if there is no time.
 
         Raises:
             SignatureInvalidError, KeyInvalidError: not the EA's. CredentialError: the EA did not say that it takes the
@@ -87,11 +91,14 @@ class People:
         self._keys[enrolment.user_id] = EnrolledKey(enrolment.user_key, event, before)
         if name_of_key(enrolment.user_id, enrolment.user_key) in self.ended.keys:
             raise RegistrationError("a key was enrolled that was revoked or replaced")
-        if time is None or before in (b"", enrolment.user_key):
-            return
+        if before in (b"", enrolment.user_key):
+            return True
+        if time is None:
+            return False
         self.ended.end(name_of_key(enrolment.user_id, before), time, False)
         if before not in enrolment.replaces:
             raise CredentialError("a person's key was replaced, and the authority has not said so")
+        return True
 
     def enrolled_unread(self, _: object) -> None:
         """An ENROLLED that cannot be read."""
@@ -178,7 +185,7 @@ class People:
         enrolment.verify_time(trust.epochs.start(link.epoch))
         self.lost.verify(earlier, credential.instead, link.epoch, event)
         if not credential.instead:
-            self._verify_season(enrolment, credential)
+            verify_season(self._policies, enrolment, credential)
         if subject_tag(credential.evidence_key) != tag:
             raise CredentialError("link is filed under another evidence key than its credential's")
         if not payload.part and link.epoch in self._policies.keyed:
@@ -273,17 +280,6 @@ class People:
         if credential.not_after != self._trust.epochs.end(link.epoch):
             raise CredentialError("credential ends at another time than its epoch")
         return credential
-
-    def _verify_season(self, enrolment: Enrolment, credential: Credential) -> None:
-        # The log holds no time of the link: it was within the epoch.
-        judge = self._policies.of(credential.epoch)
-        if judge is None:
-            return
-        epochs, ripe = judge.epochs, enrolment.since + judge.season_seconds
-        if credential.seasoned and ripe > epochs.end(credential.epoch):
-            raise CredentialError("credential says seasoned before the account was")
-        if not credential.seasoned and ripe <= epochs.start(credential.epoch):
-            raise CredentialError("credential says unseasoned although the account was seasoned")
 
     def of_key(self, key: bytes) -> Person:
         """The person of an epoch key; raises RegistrationError."""

@@ -38,16 +38,18 @@ class Limits:
 
     Args:
         person_of: of a PROX_ID; raises RegistrationError. turned_away: is told of each REFUSED, and if it is believed.
+        older: is told of those that do not say whose requests were too many (`Report.older`).
 
     Attributes:
         releases: of the gateway's log.
     """
 
     def __init__(
-        self, policies: Policies, person_of: Callable[[str], Person], turned_away: Callable[[Event, bool], None]
+        self, policies: Policies, person_of: Callable[[str], Person], turned_away: Callable[[Event, bool], None],
+        older: Callable[[str], None],
     ) -> None:  # fmt: skip
         self._policies, self.releases = policies, Releases(GATEWAY, policies.trust.floors.rollbacks)
-        self._person_of, self._turned_away = person_of, turned_away
+        self._person_of, self._turned_away, self._told_older = person_of, turned_away, older
         self._asked: dict[int, Counter[str]] = {}
         self._since = 0
         self._blind = False
@@ -83,6 +85,8 @@ class Limits:
         known = form >= _FORM and (fields["rule"], fields["kind"]) == (Code.RATE_LIMITED.value, "requests")
         judged = self._judged(event) if known and event.payload else None
         self._turned_away(event, judged is None)
+        if form < _FORM and fields["rule"] == Code.RATE_LIMITED.value:
+            self._told_older("refused")
         self.releases.said("refused", form)
         if judged is False:
             raise RecordMismatchError("a person was turned away for too many requests who had made fewer")

@@ -21,7 +21,7 @@ from auditor.event_log import form_of
 from auditor.findings import COMPLETENESS, MAIN_SERVICE, Basis, Report, Unchecked
 from auditor.policies import Policies
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import EvidenceOlderError, GroupMismatchError, RecordMismatchError
+from proxid.errors import GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event
 from proxid.protocol import request
 from proxid.protocol.consent import TYPES, audience
@@ -106,7 +106,6 @@ class Withheld:
         """Epochs of which something was said to come after their end, and the event that said so first."""
         self._denied: set[int] = set()
         """Events that said so when it was not: in an audit that goes on from here, too."""
-        self._older = 0
         self._predicates: dict[str, Callable[[Event, Asked], bool]] = {
             "no_consent": self._allows_nobody,
             "consent_changed": self._has_changed,
@@ -171,6 +170,8 @@ class Withheld:
         self.releases.said("suppressed", form)
         if reason in TEXTS and (reason != "classifier_failed" or event.fields.get("pipeline")):
             # What read a request is named, or who asked it could open it to no avail.
+            if not event.fields.get("pipeline"):
+                self._report.older("pipeline")
             self.releases.said("pipeline", int(bool(event.fields.get("pipeline"))))
         self._read_by(str(event.fields.get("pipeline") or ""), asked, reason)
         if reason in RECORDS and form > 1:
@@ -180,7 +181,7 @@ class Withheld:
         elif not self._holds(event, asked, reason):
             if form > 1:
                 raise RecordMismatchError(f"a request was withheld as {reason}, and it was not")
-            self._older += 1
+            self._report.older("suppressed")
         return None
 
     def _read_by(self, pipeline: str, asked: Asked | None, reason: str) -> None:
@@ -287,9 +288,6 @@ class Withheld:
         if under_way:
             text = f"{under_way} requests were withheld for objections or erasures that are not recorded yet"
             self._report.missing.append(Unchecked(COMPLETENESS, MAIN_SERVICE, text))
-        if self._older:
-            text = f"{self._older} requests were withheld by entries that do not say enough of why"
-            self._report.missing.append(Unchecked(COMPLETENESS, MAIN_SERVICE, text, EvidenceOlderError.code.value))
 
     def _is_told(self, claim: Claim) -> bool:
         if self._people.is_erased(claim.prox_id):

@@ -90,7 +90,7 @@ async def gateway_makes_names_as_before_there_were_keys_for_them(liar: Liar) -> 
 
     def other(self: Namer, person: Any) -> str:
         if self.fidelity == "user_id":
-            return person.user_id
+            return str(person.user_id)
         return record.alias_before(self.key, self.party, self.period, person.user_id)
 
     def bare(event: PlainEvent) -> PlainEvent:

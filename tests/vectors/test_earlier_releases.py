@@ -1,5 +1,7 @@
 """What services of earlier releases really wrote is judged by today's auditor, and accuses nobody.
 
+It is not clean where their entries say less than today's do: whoever lies could say less, too (docs/adr/0040).
+
 Source: recorded by this project, see `releases/README.md`.
 """
 
@@ -14,7 +16,7 @@ import pytest
 from auditor.audit import Audit, AuditOptions
 from auditor.checks.c9_receipts import read_receipts
 from auditor.config import AuditorConfig
-from auditor.findings import HEADS, OPENING, Report, Verdict
+from auditor.findings import CONSENT, GATEWAY, HEADS, OPENING, Report, Verdict
 from auditor.reading.export import FolderKeys, FolderLog
 from auditor.reading.manifest import write_manifest
 from auditor.setup import opening_of, trust_of
@@ -79,8 +81,11 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Recorded:
     return Recorded(request.param, tmp_path)
 
 
-def clean(report: Report) -> None:
-    assert (report.violations, report.reasons, report.verdict) == ([], [], Verdict.CLEAN)
+def accuses_nobody(report: Report) -> None:
+    """All is checked but that the main service was told of three objections: it did not promise that then."""
+    said = [(reason.rule, reason.log, reason.text.partition(" (")[0], reason.code) for reason in report.reasons]
+    untold = (CONSENT, GATEWAY, "3 objections do not show that the main service was told of them", "evidence_older")
+    assert (report.violations, said, report.verdict) == ([], [untold], Verdict.UNCHECKED)
 
 
 def accused(report: Report) -> set[tuple[int, str]]:
@@ -95,7 +100,7 @@ def test_there_are_releases_of_each_form() -> None:
 @pytest.mark.parametrize("after", [0.0, 10 * YEAR])
 def test_what_an_earlier_release_wrote_accuses_nobody_whenever_it_is_audited(recorded: Recorded, after: float) -> None:
     report = recorded.audit(after)
-    clean(report)
+    accuses_nobody(report)
     expected = DAY | FORMS[recorded.form]
     assert {name: report.counts[name] for name in expected} == expected
     # All that people and parties of then hold is found again.
@@ -134,8 +139,8 @@ def test_what_the_auditor_of_then_kept_is_refused_by_name_and_all_is_read_anew(r
         recorded.audit(state=state)
     state.reset()
     anew = recorded.audit(state=state)
-    clean(anew)
+    accuses_nobody(anew)
     again = recorded.audit(state=recorded.state())
-    clean(again)
+    accuses_nobody(again)
     assert again.checked_before[3] == anew.checked[3] > again.checked[3] == 0
     assert again.believed == anew.believed

@@ -1,4 +1,4 @@
-"""Evidence that services of version 1 recorded is judged as it was: clean, with the same counts.
+"""Evidence that services of version 1 recorded accuses nobody, with the same counts, and is told to say too little.
 
 Source: recorded by this project, see `evidence_v1/README.md`.
 """
@@ -34,9 +34,14 @@ def audit(recorded: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tup
     return status, report
 
 
-def test_evidence_of_version_1_is_clean(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evidence_of_version_1_accuses_nobody_and_says_too_little(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     status, report = audit(recorded, capsys, "--receipts", str(recorded / "receipts"))
-    assert (status, report["verdict"], report["violations"]) == (0, "clean", [])
+    assert (status, report["verdict"], report["violations"]) == (2, "unchecked", [])
+    left = report["unchecked"]
+    assert isinstance(left, list)
+    assert {(reason["check"], reason["code"]) for reason in left} == {(5, "evidence_older"), (8, "evidence_older")}
     counts = report["counts"]
     assert isinstance(counts, dict)
     expected = {

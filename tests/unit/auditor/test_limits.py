@@ -23,7 +23,8 @@ class Gateway:
 
     def __init__(self, *minutes: int) -> None:
         self.believed: list[bool] = []
-        self.limits = Limits(Policies(trusted()), lambda _: ANN, lambda _, believed: self.believed.append(believed))
+        turned_away = lambda _, believed: self.believed.append(believed)  # noqa: E731
+        self.limits = Limits(Policies(trusted()), lambda _: ANN, turned_away, Report().older)
         for minute in minutes:
             for _ in range(20):
                 self.limits.forwarded("ann", minute * 60_000)

@@ -70,7 +70,7 @@ def report_of(reason: str, pipeline: str | None, demanded: str = "") -> Report:
 
 def test_what_another_version_withheld_than_is_at_hand_is_not_checked() -> None:
     """Whoever opens such a request could not be told whether it had to be withheld."""
-    for version, verdict in (("one/1", Verdict.CLEAN), (None, Verdict.CLEAN), ("one/2", Verdict.UNCHECKED)):
+    for version, verdict in (("one/1", Verdict.CLEAN), (None, Verdict.UNCHECKED), ("one/2", Verdict.UNCHECKED)):
         assert report_of("rejected", version).verdict is verdict
 
 
