@@ -12,8 +12,9 @@ PEERS := $(VENV)/.peers-stamp
 HOMEASSISTANT_PYTHON ?= python3.13
 HOMEASSISTANT := .venv-homeassistant
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --root-user-action ignore
-# What `make test-quick` runs: no store, no second process, no trained model, no compiled loop.
-QUICK := tests/arch tests/vectors $(addprefix tests/property/,crypto evidence protocol anonymise/test_mix_pool.py) \
+# What `make test-quick` runs: no store, no second process, no trained model, no compiled loop, no laboratory.
+QUICK := tests/arch tests/vectors/test_earlier_releases.py $(wildcard tests/vectors/test_crypto_*.py tests/vectors/test_evidence_*.py) \
+	$(addprefix tests/property/,crypto evidence protocol) \
 	$(addprefix tests/unit/,auditor clients crypto device_sim gateway protocol runtime)
 
 .PHONY: install classify agent lab dev java browser demo test test-quick test-slow test-peers test-homeassistant lint bench proto lock models
