@@ -1,12 +1,15 @@
 """The one place that knows Numba: a typed decorator for loops over columns (DESIGN 13).
 
-Compiled code is cached beside the module, so that only the first run after an installation compiles. A loop works on
+Compiled code is cached beside the module, so that only the first run after an installation compiles, and of processes
+that run side by side only one: the others wait for what it writes. A loop works on
 the arrays it is given and allocates none, which lets Numba leave out reference counts: counting them at every step
 costs five times what the steps themselves do.
 """
 
+import fcntl
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -14,6 +17,7 @@ import numba
 import numba.core.caching
 import numpy as np
 import numpy.typing as npt
+from numba.core.compiler_lock import global_compiler_lock
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,8 +81,40 @@ def _keep_on_disk(loop: Any, function: Any) -> None:
             raise AttributeError
         loop._cache._cache_file._source_stamp = stamp
         _stamps[loop] = stamp
+        _compile_in_turns(loop, function)
     except (AttributeError, OSError, RuntimeError):
         loop._cache = numba.core.caching.NullCache()
+
+
+def _compile_in_turns(loop: Any, function: Any) -> None:
+    """Let one process at a time look for compiled code and make it if there is none.
+
+    Loops call one another in one direction, so that processes do not wait for each other in a circle.
+    """
+    compile_, here = loop.compile, Path(loop._cache.cache_path) / f"{function.__module__}.{function.__qualname__}.lock"
+
+    def compile_once(signature: Any) -> Any:
+        with global_compiler_lock, _alone(here):  # this one first: it is the one that Numba's own threads wait for
+            return compile_(signature)
+
+    loop.compile = compile_once
+
+
+_held: set[Path] = set()
+"""Locks of this process, which has them under Numba's own."""
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    if path in _held:
+        yield
+        return
+    with ExitStack() as stack:
+        with suppress(OSError):  # a full or foreign disk, on which nothing is cached either
+            fcntl.flock(stack.enter_context(path.open("a")), fcntl.LOCK_EX)
+        _held.add(path)
+        stack.callback(_held.discard, path)
+        yield
 
 
 _INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}

@@ -69,7 +69,7 @@ def test_no_word_of_a_request_stays_that_no_shipped_list_has(method: str, tmp_pa
 
 
 @given(st.lists(WORDS, min_size=1, max_size=9), st.lists(st.booleans(), min_size=9, max_size=9), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_scores_of_the_tagger_are_sums_of_its_features(words: list[str], upper: list[bool], before: bool) -> None:
     tags = tagger.load()
     shown = [word.capitalize() if up else word for word, up in zip(words, upper, strict=False)]

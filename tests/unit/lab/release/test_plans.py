@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxid.errors import ConfigError
@@ -114,6 +114,7 @@ def test_tau_over_one_with_the_printed_bound_exceeds_delta() -> None:
 
 
 @given(m=st.integers(1, 6), epsilon=st.floats(0.1, 5), delta=st.floats(1e-9, 0.1))
+@settings(max_examples=30)
 def test_partition_plans_meet_their_bound_and_no_lower_threshold_does(m: int, epsilon: float, delta: float) -> None:
     plan = partition_plan(m, epsilon, delta, "gaussian")
     assert gaussian_delta(m, epsilon, plan.scale, plan.threshold / STEPS) <= delta
