@@ -220,10 +220,15 @@ LIES: list[Any] = []
 """Every lie as a pytest parameter: (check, what to do)."""
 
 
-def lie(check: int, quick: bool = False) -> Callable[..., Any]:
-    """Register a lie, the check that must catch it, and whether it runs with every test."""
+HOUSES: dict[Lie, dict[str, Any]] = {}
+"""In what house a lie is told, as `trial.running` has it, if it must be another one."""
+
+
+def lie(check: int, quick: bool = False, **house: Any) -> Callable[..., Any]:
+    """Register a lie, the check that must catch it, whether it runs with every test, and the house (`HOUSES`)."""
 
     def register(tell: Callable[[Liar], Awaitable[None]]) -> Callable[[Liar], Awaitable[None]]:
+        HOUSES[tell] = house
         marks = () if quick else (pytest.mark.slow,)
         LIES.append(pytest.param(check, tell, marks=marks, id=tell.__name__))
         return tell
@@ -235,10 +240,11 @@ UNSEEN: list[Any] = []
 """Every lie that no audit can see, as a pytest parameter: (row under "believed", what to do)."""
 
 
-def unseen(row: str) -> Callable[..., Any]:
-    """Register a lie that leaves an audit clean, and the row of the report that names what it is told in."""
+def unseen(row: str, **house: Any) -> Callable[..., Any]:
+    """Register a lie that leaves an audit clean, the row of the report that names what it is told in, and the house."""
 
     def register(tell: Callable[[Liar], Awaitable[None]]) -> Callable[[Liar], Awaitable[None]]:
+        HOUSES[tell] = house
         UNSEEN.append(pytest.param(row, tell, marks=(pytest.mark.slow,), id=tell.__name__))
         return tell
 

@@ -32,6 +32,10 @@ def without(*left_out: str, **said: Any) -> Callable[[PlainEvent], PlainEvent]:
     return older
 
 
+def without_payload(event: PlainEvent) -> PlainEvent:
+    return dataclasses.replace(event, payload=b"")
+
+
 @lie(3, quick=True)
 async def gateway_gives_a_persons_name_to_another_key_in_entries_of_before(liar: Liar) -> None:
     """Those did not say when a key took the place of another, and the authority not that it may."""

@@ -15,6 +15,7 @@ import tests.support.lies_first_forms
 import tests.support.lies_keys
 import tests.support.lies_lost
 import tests.support.lies_objections
+import tests.support.lies_places
 import tests.support.lies_ported
 import tests.support.lies_promised
 import tests.support.lies_reasons
@@ -23,7 +24,7 @@ import tests.support.lies_service
 import tests.support.lies_stored
 import tests.support.lies_unsaid
 from auditor.findings import Verdict
-from tests.support.lies import GATEWAY, LIES, MAIN, UNSEEN, Liar
+from tests.support.lies import GATEWAY, HOUSES, LIES, MAIN, UNSEEN, Liar
 from tests.support.trial import running
 
 TOLD_BY_NAME = {
@@ -36,7 +37,7 @@ TOLD_BY_NAME = {
 async def test_every_lie_is_caught_by_its_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: int, tell: Callable[[Liar], Awaitable[None]]
 ) -> None:
-    async with running(tmp_path) as trial:
+    async with running(tmp_path, **HOUSES[tell]) as trial:
         liar = Liar(trial, monkeypatch)
         await tell(liar)
         assert check in await liar.caught()
@@ -48,7 +49,7 @@ async def test_every_lie_is_caught_by_its_check(
 async def test_what_no_audit_can_see_is_a_row_of_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, tell: Callable[[Liar], Awaitable[None]]
 ) -> None:
-    async with running(tmp_path) as trial:
+    async with running(tmp_path, **HOUSES[tell]) as trial:
         liar = Liar(trial, monkeypatch)
         await tell(liar)
         report = await trial.audit(**liar.options)
