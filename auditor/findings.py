@@ -103,6 +103,7 @@ OLDER: Final = {
     "answered": (HEADS, MAIN_SERVICE, "answers hold no head: whether people are shown the same log was not checked"),
     "pipeline": (COMMITS, MAIN_SERVICE,
                  "requests were withheld for what they said, and what read them is not named: opened, none is judged"),
+    "places": (COMPLETENESS, MAIN_SERVICE, "requests were withheld as of a place too many, and do not say of which"),
     "epochs": (GROUPS, "", "epochs began neither by a policy document nor on the gateway's word"),
     "objected": (CONSENT, GATEWAY, "objections do not show that the main service was told of them"),
     "refused": (COMPLETENESS, GATEWAY, "refusals of too many requests do not say whose they were"),

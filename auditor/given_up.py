@@ -5,6 +5,7 @@ from typing import Final
 from auditor.checks.c4_records import Records
 from auditor.checks.c5_epochs import EpochTimes
 from auditor.checks.c5_groups import Groups
+from auditor.checks.c5_places import SPENT
 from auditor.checks.c5_slots import WITHHELD
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_withheld import TEXTS, Withheld
@@ -63,7 +64,10 @@ class GivenUp:
             if payload.session.hex() != session or payload.prox_id != received.prox_id:
                 raise GroupMismatchError("what would have waited is not of the request that was withheld")
             self._records.verify(event, payload, received)
-            self._groups.replay(received.epoch).turned_away(payload, reason)
+            if reason == SPENT:
+                self._withheld.spent(received, self._groups.is_spent(received.epoch, payload))
+            else:
+                self._groups.replay(received.epoch).turned_away(payload, reason)
 
     def suppressed_unread(self, event: Event) -> None:
         """SUPPRESSED that cannot be read."""

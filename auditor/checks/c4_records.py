@@ -49,7 +49,8 @@ class Records:
             raise GroupMismatchError("record is of another request, or of another kind, than the event says")
         if received is not None and received.prox_id != payload.prox_id:
             raise GroupMismatchError("record is buffered for another person than asked")
-        epoch = int(str(event.fields.get("epoch", 0)))
+        # What would have waited in a slot says its epoch by the request alone.
+        epoch = int(str(event.fields.get("epoch", 0 if received is None else received.epoch)))
         judge = self._policies.of(epoch)
         with check_of(CONSENT):
             self._consents.verify_audience(event, payload, judge)

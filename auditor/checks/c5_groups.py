@@ -121,15 +121,13 @@ class Groups:
 
     def replay(self, epoch: int) -> EpochReplay:
         """The replay of an epoch; raises GroupMismatchError if it was never opened."""
-        found = self._epochs.get(epoch)
-        if found is None:
+        if (found := self._epochs.get(epoch)) is None:
             raise GroupMismatchError("epoch was never opened")
         return found
 
     def slots(self, epoch: int, kind: str, close: str | None = None) -> SlotReplay:
         """The slots of a kind, closed as of an event's close; raises GroupMismatchError."""
-        found = self.replay(epoch).slots.get(kind)
-        if found is None:
+        if (found := self.replay(epoch).slots.get(kind)) is None:
             raise GroupMismatchError("no such kind of record")
         if close is not None:
             self.overdue.due(epoch, found.close(float(close)))
@@ -174,6 +172,11 @@ class Groups:
             raise GroupMismatchError(f"record must not be buffered ({result.outcome.value})")
         at.buffered[payload.session] = payload
         at.keep(result.groups, self.overdue.latest)
+
+    def is_spent(self, epoch: int, payload: BufferedPayload) -> bool:
+        """See `Places`; False, too, if it cannot be told."""
+        places = self.replay(epoch).places
+        return any(self._seeds[epoch]) and Places(self._judge(epoch)).is_spent(payload, self._seeds[epoch], places)
 
     def raised(self, epoch: int, session: bytes, nodes: tuple[tuple[str, ...], tuple[str, ...]], now: float) -> None:
         """RAISED: the record that is due next moves up one level, at the pool's time; raises GroupMismatchError."""
@@ -254,10 +257,8 @@ class Groups:
             raise GroupMismatchError("a withdrawal left records of the person behind")
         if any(at.withheld and "general" not in at.blind for at in self._epochs.values()):
             raise GroupMismatchError("a group was withheld in part")
-        for at in self._epochs.values():
-            for kind, slots in at.slots.items():
-                if kind not in at.blind:
-                    slots.verify_settled()
+        for slots in (s for at in self._epochs.values() for kind, s in at.slots.items() if kind not in at.blind):
+            slots.verify_settled()
         splits = sum(at.split.pending for at in self._epochs.values() if at.split is not None)
         others = sum(len(slots.formed) for at in self._epochs.values() for slots in at.slots.values())
         return splits + others + sum(len(at.formed) for at in self._epochs.values())
@@ -296,8 +297,7 @@ class Groups:
             return
         group, since = at.leave(number)
         self.overdue.due(epoch, since)
-        settings = self._judge(epoch).settings
-        pairs = release_pairs(group, at.cycles, settings)
+        pairs = release_pairs(group, at.cycles, self._judge(epoch).settings)
         for pair in pairs:
             at.buffered.pop(pair.record, None)
         if payload is not None:

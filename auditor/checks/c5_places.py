@@ -5,6 +5,7 @@ A coarser cell than need be is no fault: nights and what else depends on the hou
 """
 
 from dataclasses import replace
+from typing import Final
 
 from auditor.trust import Trust
 from proxid.anonymise.slotted.places import parse_location
@@ -12,6 +13,9 @@ from proxid.anonymise.slotted.visible import COMMAND_RESOLUTION, NO_PLACE, PLACE
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.request import Utterance
+
+SPENT: Final = "place_budget"
+"""Why what was asked from one place more than a person may report is withheld."""
 
 
 class Places:
@@ -39,6 +43,18 @@ class Places:
             good = place in (NO_PLACE, *cells[: COMMAND_RESOLUTION + 1])
         if not good:
             raise GroupMismatchError("record waits at another place than it was asked from")
+
+    def is_spent(self, payload: BufferedPayload, seed: bytes, reported: dict[str, set[bytes]]) -> bool:
+        """Of a record that was withheld as of a place too many, whether those that waited were as many as may be.
+
+        Raises:
+            GroupMismatchError: its place is none, or had been paid for.
+        """
+        point = parse_location(Utterance.from_opening(payload.opening).location)
+        names = reported.get(payload.prox_id, set[bytes]())
+        if point is None or self._noise is None or self._noise.report(seed, payload.prox_id, *point).name in names:
+            raise GroupMismatchError(f"a record was withheld as {SPENT}, and it was not")
+        return len(names) >= self._noise.places
 
     def _cells(self, payload: BufferedPayload, seed: bytes, reported: dict[str, set[bytes]]) -> tuple[str, ...]:
         point = parse_location(Utterance.from_opening(payload.opening).location)

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from auditor.checks.c3_links import People
 from auditor.checks.c5_groups import Groups
+from auditor.checks.c5_places import SPENT
 from auditor.checks.c6_service import Choice, ServiceConsents
 from auditor.checks.c7_arrivals import Arrivals, ArrivalsState
 from auditor.checks.c7_dropped import patience
@@ -111,7 +112,7 @@ class Withheld:
             "consent_changed": self._has_changed,
             OVER: self._is_over,
             "unseasoned": self._is_unseasoned,
-            "place_budget": self._has_spent,
+            SPENT: self._has_spent,
         }
 
     def received(self, session: str, signed: SignedMessage, event: Event) -> None:
@@ -174,7 +175,11 @@ class Withheld:
                 self._report.older("pipeline")
             self.releases.said("pipeline", int(bool(event.fields.get("pipeline"))))
         self._read_by(str(event.fields.get("pipeline") or ""), asked, reason)
-        if reason in RECORDS and form > 1:
+        if reason == SPENT:
+            self.releases.said("places", int(bool(event.payload)))
+            if not event.payload:
+                self._report.older("places")
+        if form > 1 and (reason in RECORDS or (reason == SPENT and event.payload)):
             return asked
         if asked is None:
             self._report.rests(COMPLETENESS, Basis.UNREADABLE)
@@ -240,15 +245,24 @@ class Withheld:
         return True
 
     def _has_spent(self, _: Event, asked: Asked) -> bool:
-        """What was paid for and did not wait after all, a crash in between, is MS's word (docs/adr/0023)."""
-        judge, at = self._policies.of(asked.epoch), self._groups.replay(asked.epoch)
+        """Of an event that does not hold what would have waited: from which place that was, nobody can tell."""
+        judge = self._policies.of(asked.epoch)
         if judge is not None and judge.noise is None:
             return False
-        if judge is None or not _PLACED.isdisjoint(at.blind):
-            self._report.rests(COMPLETENESS, Basis.UNREADABLE)
-        elif judge.noise is not None and len(at.places.get(asked.prox_id, ())) < judge.noise.places:
-            self._report.believe(COMPLETENESS, "places")
+        places = self._groups.replay(asked.epoch).places.get(asked.prox_id, ())
+        self.spent(asked, judge is not None and judge.noise is not None and len(places) >= judge.noise.places)
         return True
+
+    def spent(self, asked: Asked, whole: bool) -> None:
+        """A place was one too many. What was paid for and waited for nothing, a crash in between, is MS's word (0023).
+
+        Args:
+            whole: those that waited were as many as may be.
+        """
+        if self._policies.of(asked.epoch) is None or not _PLACED.isdisjoint(self._groups.replay(asked.epoch).blind):
+            self._report.rests(COMPLETENESS, Basis.UNREADABLE)
+        elif not whole:
+            self._report.believe(COMPLETENESS, "places")
 
     def over(self, epoch: int, number: int) -> None:
         """An event says that an epoch is over."""

@@ -94,9 +94,9 @@ class Classification:
                 await self._split.log(epoch, pending.version, decision.payload, split)
                 return
             await self._pool.log(epoch, pending.version, decision.record, decision.payload)
-        elif not await self._may_report(epoch, decision):
-            await self._pool.suppress(pending.session, NotLogged.PLACE_BUDGET.value, decision.payload.kind)
-        elif await self._slots.log(epoch, pending.version, decision.record, decision.payload) == "late":
+            return
+        spent = not await self._may_report(epoch, decision)
+        if await self._slots.log(epoch, pending.version, decision.record, decision.payload, spent) == "late":
             await self._pool.suppress(pending.session, NotLogged.EPOCH_OVER.value, decision.payload.kind)
 
     async def _may_report(self, epoch: int, decision: SlotSubmission) -> bool:

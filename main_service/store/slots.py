@@ -65,20 +65,27 @@ class SlotStore:
     def _salt(self) -> bytes:
         return self._random(SALT_SIZE)
 
-    async def log(self, epoch: int, version: int, record: SlotRecord, payload: BufferedPayload) -> str:
+    async def log(
+        self, epoch: int, version: int, record: SlotRecord, payload: BufferedPayload, spent: bool = False
+    ) -> str:  # fmt: skip
         """Take an answered request into its slot, or the first one still open.
+
+        Args:
+            spent: its place is one more than the person may report: it is withheld, and the event holds it.
 
         Returns:
             Its fate, as the evidence names it; `late` if the epoch has no open slot any more: nothing was done.
         """
-        state, *rest = await self._log(epoch, version, record, payload)
+        state, *rest = await self._log(epoch, version, record, payload, spent)
         if state == b"LATE":  # its slot has closed: it counts as of the close
             late = record._replace(time=float(rest[0]))
             moved = payload.at(int(float(rest[0]) * 1000))
             state, *_ = await self._log(epoch, version, late, moved)
         return str(state.decode()).lower()
 
-    async def _log(self, epoch: int, version: int, record: SlotRecord, payload: BufferedPayload) -> list[bytes]:
+    async def _log(
+        self, epoch: int, version: int, record: SlotRecord, payload: BufferedPayload, spent: bool = False
+    ) -> list[bytes]:  # fmt: skip
         kind, session = payload.kind, record.id.hex()
         settings = (await self._settings(epoch))[kind]
         waiting = enter(record, 0, settings, self._epochs.end(epoch))
@@ -88,7 +95,7 @@ class SlotStore:
                 epoch=epoch, kind=kind, salts=self._salt(), session=record.id, version=version, salt=self._salt(),
                 person=record.person, audience=record.audience, record=_encode(record), depth=waiting.depth,
                 starts=repr(waiting.start), ends=repr(waiting.end), payload=payload.encode(),
-                one_each=int(not settings.rounds),
+                one_each=int(not settings.rounds), spent=int(spent),
                 header=encode_header(epoch=epoch, kind=kind, session=session),
             ),
         )  # fmt: skip

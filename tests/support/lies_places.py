@@ -44,7 +44,7 @@ async def _says_of_the_third(liar: Liar) -> None:
     await asks_from(liar, HERE)
 
 
-@lie(7, **NOISY)
+@lie(5, **NOISY)
 async def service_says_of_a_place_that_was_paid_for_that_it_is_one_too_many(liar: Liar) -> None:
     """As many others had been reported as may be."""
     await _says_of_the_third(liar)

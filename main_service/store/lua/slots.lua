@@ -26,10 +26,11 @@ local function slot_suppressed(p, id, reason, now)
   count_withheld(p.prefix, p.kind, reason)
 end
 
--- f: session, person, audience, record, depth, starts, ends, payload (the event's too), header
+-- f: session, person, audience, record, depth, starts, ends, payload (the event's too), header, spent (1: its place is one too many)
 local function slot_submit(p, f)
   local state = redis.call('HMGET', k(p, 'state'), 'horizon', 'closed')
   if state[2] == '1' then return {'epoch_over'} end
+  if f.spent == '1' then return {'place_budget'} end
   local id, person = f.session, f.person
   if redis.call('EXISTS', k(p, 'r', id)) == 1 then return {'duplicate'} end
   if state[1] and tonumber(f.ends) <= tonumber(state[1]) then return {'LATE', state[1]} end
@@ -56,7 +57,9 @@ local function ms_slot_log(keys, a)
   if result[1] == 'LATE' then return result end
   settle_pending(p.prefix, session)
   if why or result[1] == 'epoch_over' then not_logged(p.prefix, f.salt, session, p.kind, result[1])
-  elseif result[1] == 'slot_quota' then not_logged(p.prefix, f.salt, session, p.kind, 'slot_quota', f.payload) end
+  elseif result[1] == 'slot_quota' or result[1] == 'place_budget' then
+    not_logged(p.prefix, f.salt, session, p.kind, result[1], f.payload)
+  end
   return result
 end
 
