@@ -20,6 +20,7 @@ import tests.support.lies_ported
 import tests.support.lies_promised
 import tests.support.lies_reasons
 import tests.support.lies_screener
+import tests.support.lies_seasons
 import tests.support.lies_service
 import tests.support.lies_stored
 import tests.support.lies_unsaid
