@@ -187,6 +187,7 @@ class Audit:
         check(self._sets, settled_ms, seen, self.report)
         self._service.finish(seen, min([now_ms, *exported]) / 1000)
         self._people.ended.finish(self.report)
+        self._people.seasons.finish(self.report)
         self._people.lost.finish(covered.erased.keys(), self.report)
         self._gateway.finish()
         self._policies.check(self._erasures.epochs.values(), seen, self.report)

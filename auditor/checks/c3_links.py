@@ -6,7 +6,7 @@ from typing import Final
 
 from auditor.checks.c3_ended import EndedKey, EndedKeys, EnrolledKey, name_of_key
 from auditor.checks.c3_lost import LostKeys, LostState, Shown
-from auditor.checks.c3_seasons import verify_season
+from auditor.checks.c3_seasons import Seasons, SeasonsState
 from auditor.policies import Policies
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.crypto.revocation import Revocation
@@ -36,10 +36,10 @@ _JUST_AFTER: Final = 256
 
 PeopleState = tuple[
     dict[bytes, Person], dict[bytes, bytes], dict[bytes, Shown], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
-    dict[bytes, EndedKey], list[bytes], int, bool, LostState,
+    dict[bytes, EndedKey], list[bytes], int, bool, LostState, SeasonsState,
 ]  # fmt: skip
 """People by key, keys by subject tag, credentials that were shown, who is gone, keys and parts by user, keys that are
-over, those of unconfirmed times, the latest request, whether some ENROLLED cannot be read, and lost keys."""
+over, those of unconfirmed times, the latest request, whether some ENROLLED cannot be read, lost keys, and seasons."""
 
 
 class People:
@@ -59,11 +59,11 @@ class People:
         self._parts: dict[str, bytes] = {}
         """Of each user's aliases: drawn once, until the user is erased."""
         self.ended = EndedKeys(policies.trust.clock_skew)
-        self.lost = LostKeys()
+        self.lost, self.seasons = LostKeys(), Seasons(policies)
         self.incomplete = False
         """Some ENROLLED cannot be read any more: a key that is not known may have been in it."""
-        self._entered: tuple[str, tuple[str, bytes]] | None = None
-        """Of the newest ENROLLED, which stands in one step with the first link by it: user, PROX_ID and subject tag."""
+        self._entered: tuple[tuple[str, tuple[str, bytes]], int | None] | None = None
+        """Of the newest ENROLLED, which stands in one step with the first link by it: user, PROX_ID and tag; time."""
 
     def enrolled(
         self, enrolment: Enrolment, event: int = 0, time: int | None = None, base: int = 0,
@@ -87,7 +87,7 @@ class People:
         before = b"" if held is None else held.key
         if held is not None and before == enrolment.user_key and held.event > base:
             raise RegistrationError("a key was enrolled twice")
-        self._entered = None if first is None else (enrolment.user_id, first)
+        self._entered = None if first is None else ((enrolment.user_id, first), time)
         self._keys[enrolment.user_id] = EnrolledKey(enrolment.user_key, event, before)
         if name_of_key(enrolment.user_id, enrolment.user_key) in self.ended.keys:
             raise RegistrationError("a key was enrolled that was revoked or replaced")
@@ -129,6 +129,7 @@ class People:
             time_ms: of the message, which the gateway found fresh.
         """
         self.ended.asked(time_ms)
+        self.seasons.asked(time_ms)
         if self.lost.is_lost(person.prox_id):
             raise RegistrationError("message under an epoch key whose place another had taken")
         ended = self.ended.keys.get(name_of_key(person.user_id, person.user_key)) if self.ended.keys else None
@@ -181,11 +182,11 @@ class People:
         self._tags[tag] = link.epoch_key
         enrolment.verify(trust.authority)
         link.verify(enrolment)
-        self._verify_enrolled(enrolment, (link.prox_id, tag))
+        entered = self._verify_enrolled(enrolment, (link.prox_id, tag))
         enrolment.verify_time(trust.epochs.start(link.epoch))
         self.lost.verify(earlier, credential.instead, link.epoch, event)
         if not credential.instead:
-            verify_season(self._policies, enrolment, credential)
+            self.seasons.linked(enrolment, credential, entered)
         if subject_tag(credential.evidence_key) != tag:
             raise CredentialError("link is filed under another evidence key than its credential's")
         if not payload.part and link.epoch in self._policies.keyed:
@@ -194,8 +195,8 @@ class People:
         if before and payload.part and before != payload.part:
             raise RegistrationError("the part of a person's aliases was drawn again")
 
-    def _verify_enrolled(self, enrolment: Enrolment, first: tuple[str, bytes]) -> None:
-        """A link is by the key that was enrolled last; raises RegistrationError.
+    def _verify_enrolled(self, enrolment: Enrolment, first: tuple[str, bytes]) -> int | None:
+        """A link is by the key that was enrolled last; what that says of its time. Raises RegistrationError.
 
         Args:
             first: its PROX_ID and subject tag, which an ENROLLED just before it names.
@@ -206,9 +207,10 @@ class People:
             raise RegistrationError("epoch key is linked by a key that was revoked or replaced")
         if held is None and not self.incomplete:
             raise RegistrationError("epoch key is linked by an enrolment that is not in the log")
-        entered, self._entered = self._entered, None
-        if entered is not None and entered != (enrolment.user_id, first):
+        (entered, time), self._entered = self._entered or (None, None), None
+        if entered not in (None, (enrolment.user_id, first)):
             raise RegistrationError("enrolment is filed under another link than the first by it")
+        return time
 
     def forget_part(self, user_id: str | None) -> None:
         """Somebody was erased, whose aliases nobody finds again; None if it cannot be read who."""
@@ -259,15 +261,16 @@ class People:
         """For storing."""
         return (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self.ended.latest, self.incomplete, self.lost.state(),
+            self.ended.said, self.ended.latest, self.incomplete, self.lost.state(), self.seasons.state(),
         )  # fmt: skip
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
         (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self.ended.latest, self.incomplete, lost,
+            self.ended.said, self.ended.latest, self.incomplete, lost, seasons,
         ) = state  # fmt: skip
+        self.seasons.restore(seasons)
         self.lost.restore(lost, self._by_key.values())
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}
         self._live = {(person.user_id, person.epoch): key for key, person in self._by_key.items()}

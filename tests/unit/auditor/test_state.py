@@ -17,6 +17,7 @@ KEY = OpeningKey(bytes(range(96)))
 def nothing() -> Saved:
     times: tuple[set[int], int, int, bool, int, set[int]] = (set(), -1, -1, False, 0, set())
     from auditor.checks.c3_lost import LostState
+    from auditor.checks.c3_seasons import SeasonsState
     from auditor.checks.c5_held import HeldBack
     from auditor.checks.c6_consents import Consents
     from auditor.checks.c6_restricted import RestrictedState
@@ -29,7 +30,8 @@ def nothing() -> Saved:
     releases = ReleasesState({}, set(), {}, 0)
     withheld = WithheldState({}, {}, {}, releases, set(), ArrivalsState({}, 0))
     parts = Parts(
-        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost), ({}, False, {}),
+        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost, SeasonsState(0, [], 0)),
+        ({}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
          LimitsState({}, 0, False, releases), (0, b"")),
         (set(), set(), {}, {}, {}, ([], False, 0, [], []), {}, RestrictedState({}, [], [], {}, set(), set(), False)),

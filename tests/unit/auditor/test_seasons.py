@@ -1,0 +1,73 @@
+"""Accounts of age: a credential is held against the times around its link, as far as honest clocks leave it open."""
+
+from dataclasses import replace
+
+import pytest
+
+from auditor.checks.c3_seasons import Seasons
+from auditor.findings import Report
+from auditor.policies import Policies
+from proxid.crypto.identity import Credential, Enrolment
+from proxid.errors import CredentialError
+from tests.unit.auditor.test_expired_events import trusted
+
+EPOCH, SEASON = 20_000, 30 * 86_400
+START = int(trusted().epochs.start(EPOCH))
+NOON = START + 43_200
+OFF = 60 + 2 * int(trusted().clock_skew)
+
+
+def seasons() -> Seasons:
+    return Seasons(Policies(replace(trusted(), season_seconds=SEASON)))
+
+
+def link(found: Seasons, ripe: int, seasoned: bool, entered: int | None = None) -> None:
+    """A key is linked whose account is of age at a time (Unix seconds)."""
+    enrolment = Enrolment("ann", bytes(32), ripe - SEASON, b"")
+    credential = Credential(bytes(32), EPOCH, "ms", START + 86_400, seasoned, bytes(32))
+    found.linked(enrolment, credential, entered)
+
+
+def doubted(found: Seasons) -> int:
+    again, report = seasons(), Report()
+    again.restore(found.state())
+    again.finish(report)
+    return len(report.missing)
+
+
+@pytest.mark.parametrize("seasoned", [True, False])
+def test_it_is_of_the_time_of_its_enrolment_within_clocks(seasoned: bool) -> None:
+    for late in (-OFF + 1, 0, OFF):
+        link(seasons(), NOON + late, seasoned, NOON)
+    off = OFF + 1 if seasoned else -OFF
+    with pytest.raises(CredentialError):
+        link(seasons(), NOON + off, seasoned, NOON)
+
+
+def test_what_is_asked_next_shows_that_it_was_not_of_age_yet() -> None:
+    for ripe, left in ((NOON, 0), (NOON + OFF, 0), (NOON + OFF + 1, 1)):
+        found = seasons()
+        link(found, ripe, True)
+        assert doubted(found) == 0
+        found.asked(NOON * 1000)
+        found.asked((NOON + 9_000) * 1000)
+        assert doubted(found) == left
+
+
+def test_what_was_asked_before_shows_that_it_was_of_age_already() -> None:
+    for ripe, left in ((NOON, 0), (NOON - OFF + 1, 0), (NOON - OFF, 1)):
+        found = seasons()
+        found.asked(NOON * 1000)
+        link(found, ripe, False)
+        assert doubted(found) == left
+
+
+def test_without_anything_around_it_the_epoch_is_all_there_is() -> None:
+    for seasoned, ripe in ((True, START + 86_400), (False, START + 1)):
+        found = seasons()
+        link(found, ripe, seasoned)
+        assert doubted(found) == 0
+    with pytest.raises(CredentialError):
+        link(seasons(), START + 86_401, True)
+    with pytest.raises(CredentialError):
+        link(seasons(), START, False)
