@@ -180,8 +180,8 @@ async def service_says_that_a_pipeline_made_a_record_that_nobody_has(liar: Liar)
     await liar.trial.busy(1)
 
 
-@lie(7)
-async def service_holds_somebody_back_until_the_others_are_in(liar: Liar) -> None:
+async def held_back(liar: Liar) -> list[bool]:
+    """Somebody asked first, and is taken up once something is in the list that is returned; everybody else at once."""
     honest, free = RequestStore.pending, list[bool]()
     liar.patch.setattr("auditor.checks.c7_arrivals.BOUND", 4)
     await liar.trial.consent()
@@ -196,6 +196,12 @@ async def service_holds_somebody_back_until_the_others_are_in(liar: Liar) -> Non
     for person in PEOPLE[1:]:
         await liar.trial.ask("node1 question", (person,))
     await waits(liar, 1)
+    return free
+
+
+@lie(7)
+async def service_holds_somebody_back_until_the_others_are_in(liar: Liar) -> None:
+    free = await held_back(liar)
     free.append(True)
     await liar.trial.settle()
 

@@ -20,6 +20,7 @@ from tests.integration.gateway.test_rights import rights
 from tests.support.lies import GATEWAY, MAIN, Liar, lie, store_of, unseen
 from tests.support.lies_epochs import next_day, patiently
 from tests.support.lies_lost import withholds_one
+from tests.support.lies_reasons import held_back
 from tests.support.trial import PEOPLE
 
 E = EventType
@@ -223,3 +224,19 @@ async def gateway_keeps_a_choice_from_the_main_service(liar: Liar) -> None:
         await trial.device.consent(PEOPLE[0], "nothing")
     for _ in range(2):
         await later(liar, 1.1 * HOUR, "node1 question", PEOPLE[0])
+
+
+@lie(7)
+async def service_holds_somebody_back_until_they_choose_anew(liar: Liar) -> None:
+    """And says that it was not that request's turn, of which it does not say what it asked."""
+
+    def hidden(event: PlainEvent) -> PlainEvent:
+        said = json.loads(event.fields)
+        assert said["reason"] == "consent_changed"
+        return dataclasses.replace(event, fields=encode_header(**{**said, "kind": "unknown"}))
+
+    liar.changes(MAIN, E.SUPPRESSED, hidden)
+    free = await held_back(liar)
+    await liar.trial.consent("searches", PEOPLE[:1])
+    free.append(True)
+    await liar.trial.settle()

@@ -19,6 +19,7 @@ from proxid.runtime.config import load
 from proxid.runtime.store import connect
 from tests.integration.auditor.test_epoch_keys_lost import lost
 from tests.support.lies import GATEWAY, Liar
+from tests.support.lies_parties import silent
 from tests.support.lies_split import LIES, E, a_path_without_the_ladder, a_row_under_the_threshold, a_tick_early, fields
 from tests.support.split_house import NODES, House, begun, clean, contents, house, released, served
 from tests.support.trial import PARTIES, PEOPLE, FixedClassifier, running
@@ -212,13 +213,15 @@ async def test_entries_that_vanish_are_missed(tmp_path: Path, monkeypatch: pytes
         assert 7 in await liar.caught()
 
 
-@pytest.mark.parametrize("form", ["split", "pairs"])
+@pytest.mark.parametrize(("form", "says"), [("split", True), ("pairs", True), ("pairs", False)])
 async def test_what_is_delivered_after_a_later_epochs_withdrawal_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, says: bool
 ) -> None:
-    """A gateway that asks the consent of the record's own epoch alone."""
+    """A gateway that asks the consent of the record's own epoch alone; and one that never says what it sent."""
     async with house(tmp_path, form=form) as trial:
         liar = Liar(trial, monkeypatch)
+        if not says:
+            silent(liar)
         await trial.evening()
         await trial.close()
         await served(trial)
@@ -235,7 +238,7 @@ async def test_what_is_delivered_after_a_later_epochs_withdrawal_is_found(
         monkeypatch.setattr(GatewayStore, "consent", consent)
         await trial.consent("nothing", PEOPLE[:1])
         assert sum(len(one.records) for one in (await trial.receive())["acme"]) >= len(NODES) * len(PEOPLE)
-        assert 6 in await liar.caught()
+        assert (6 if says else 7) in await liar.caught()
 
 
 @pytest.mark.parametrize(("withdraws", "hours"), [(False, 4), (True, 4), (False, 0)])

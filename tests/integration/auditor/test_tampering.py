@@ -15,6 +15,7 @@ import tests.support.lies_first_forms
 import tests.support.lies_keys
 import tests.support.lies_lost
 import tests.support.lies_objections
+import tests.support.lies_parties
 import tests.support.lies_places
 import tests.support.lies_ported
 import tests.support.lies_promised
@@ -29,8 +30,11 @@ from tests.support.lies import GATEWAY, HOUSES, LIES, MAIN, UNSEEN, Liar
 from tests.support.trial import running
 
 TOLD_BY_NAME = {
-    module.__name__ for module in (tests.support.lies_keys, tests.support.lies_lost, tests.support.lies_objections)
-}
+    module.__name__
+    for module in (
+        tests.support.lies_keys, tests.support.lies_lost, tests.support.lies_objections, tests.support.lies_parties,
+    )
+}  # fmt: skip
 """Modules whose lies are told by the one that their names begin with."""
 
 
