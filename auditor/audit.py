@@ -21,6 +21,7 @@ from auditor.checks.c3_signatures import Signatures
 from auditor.checks.c3_tuples import Tuples
 from auditor.checks.c3_workers import SignatureWorkers
 from auditor.checks.c5_spill import Spill
+from auditor.checks.c6_sent import tell
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_counts import period, summarise
 from auditor.checks.c7_rules import check
@@ -193,6 +194,8 @@ class Audit:
         self._policies.check(self._erasures.epochs.values(), seen, self.report)
         check_expiry(self._policies, self._erasures, seen, self.report)
         self._obligations.check(seen, covered.erased, self.report)
+        tell(self._sets, self._people, self._erasures.erased, self._obligations)
+        self._obligations.told.finish(self._policies, self.report)
         covered.check_cover(self._unopened, self.report)
         self._erasures.check_keys(self._keys, self.report)
         times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))

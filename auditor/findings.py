@@ -108,6 +108,8 @@ OLDER: Final = {
     "objected": (CONSENT, GATEWAY, "objections do not show that the main service was told of them"),
     "refused": (COMPLETENESS, GATEWAY, "refusals of too many requests do not say whose they were"),
     "suppressed": (COMPLETENESS, MAIN_SERVICE, "requests were withheld by entries that do not say enough of why"),
+    "delivered": (COMPLETENESS, GATEWAY,
+                  "groups were delivered, and it is not said when they were sent: who had taken them back by then"),
     "erased": (ERASURE, GATEWAY, "erasures do not say who was told of them"),
 }  # fmt: skip
 """What entries of an earlier release's form leave unchecked: nobody knows of which release a service really is."""
@@ -212,7 +214,8 @@ class Report:
         cut = rows.get("possibly_held", 0)
         also = {
             "answers": self.counts["gateway.ANSWERED"], "keys": self.counts["gateway.ENROLLED"],
-            "possibly_held": cut + self.counts["possibly_held"],
+            "possibly_held": cut + self.counts["possibly_held"] + self.counts["unsent"],
+            "notices": self.counts["notices"],
             "turned_away": rows.get("turned_away", 0) + self.counts["unanswered"],
         }  # fmt: skip
         return dict(sorted({**rows, **{row: n for row, n in also.items() if n}}.items()))

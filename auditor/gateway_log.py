@@ -88,7 +88,7 @@ class GatewayLog(Log):
             EventType.ERASED: (ERASURE, lambda e: self._deliveries.forget(self._rights.erased(e))),
             EventType.OBJECTED: (SIGNATURES, lambda e: said("objected", self._rights.objected(e))),
             EventType.ACCESSED: (SIGNATURES, self._rights.accessed),
-            EventType.NOTICED: (ERASURE, self._obligations.noticed),
+            EventType.NOTICED: (ERASURE, self._obligations.told.noticed),
             EventType.EXPIRED: (OPENING, lambda e: self._erasures.expiry(GATEWAY, e, self.base)),
             EventType.EPOCH_OPENED: (GROUPS, self._epoch_opened),
         }
@@ -116,6 +116,7 @@ class GatewayLog(Log):
     def finish(self) -> None:
         """When the main service's log was read, too."""
         self._limits.finish(self._report)
+        self._rights.finish()
         self._split.finish(max(self._policies.told, default=0), self._obligations.forgotten)
 
     def begin(self, generation: int, base: int) -> None:
@@ -267,7 +268,7 @@ class GatewayLog(Log):
         named = (int(str(fields["epoch"])), int(str(fields["group"])), str(fields["party"]))
         with check_of(COMPLETENESS):
             self._sets.delivered(named, event.number)
-            self._split.verify_sent(named)
+            self._split.verify_sent(named, bool(fields.get("ack")))
         with check_of(ERASURE):
             self._rights.verify_form(fields.get("v") == 2)
         return named
@@ -302,7 +303,7 @@ class GatewayLog(Log):
         entries = fields.get("entries")
         if isinstance(entries, list):
             self._sets.entries.dropped(named, [str(one) for one in entries], str(fields["reason"]), event.number)
-            if fields["left"] != 0 and self._sets.sent_at(named) is not None:
+            if fields["left"] != 0:
                 self._report.believe(COMPLETENESS, "possibly_held", len(entries))
         if self._split.dropped(event):
             self._sets.dropped(named, str(fields["reason"]), event.number)
@@ -323,7 +324,6 @@ class GatewayLog(Log):
 
     def _began(self, event: Event) -> None:
         """What is held against the document of an epoch that has just begun."""
-        listed = self._policies.newest_parties()
-        self._rights.verify_untold(listed)
+        self._rights.began(int(str(event.fields["epoch"])), listed := self._policies.newest_parties())
         with check_of(ERASURE):
             self._obligations.feeds.state(event, listed)

@@ -101,7 +101,11 @@ class Policies:
 
     def newest_parties(self) -> tuple[str, ...]:
         """Parties of the document of the newest epoch that the gateway opened; none if that cannot be read."""
-        terms = self._terms(self.named[max(self.told)]) if self.told else UNACCEPTED
+        return self.parties_of(max(self.told)) if self.told else ()
+
+    def parties_of(self, epoch: int) -> tuple[str, ...]:
+        """The same of any epoch."""
+        terms = self._terms(self.named[epoch])
         return () if isinstance(terms, str) else terms.parties
 
     def judged(self, digest: bytes) -> Judged:
@@ -184,7 +188,7 @@ class Policies:
 
     def has_feeds(self, event: Event) -> bool | None:
         """Whether MS made feed keys of an epoch that began; None if its document lists no party, or is not known."""
-        known = "policy" in event.fields and self._lists_parties(int(str(event.fields["epoch"])))
+        known = "policy" in event.fields and bool(self.parties_of(int(str(event.fields["epoch"]))))
         return bool(EpochOpened.decode(event.payload).feeds) if known else None
 
     def _feeds(self, feeds: tuple[bytes, ...], key: EpochKey) -> None:
@@ -202,10 +206,6 @@ class Policies:
         terms = self._terms(key.policy)
         if not isinstance(terms, str):
             verify_parties(found, terms.parties)
-
-    def _lists_parties(self, epoch: int) -> bool:
-        terms = self._terms(self.named[epoch])
-        return not isinstance(terms, str) and bool(terms.parties)
 
     def began_unread(self, event: Event, report: Report) -> None:
         """The same, if its payload has expired."""

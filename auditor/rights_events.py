@@ -8,8 +8,9 @@ from auditor.checks.c3_links import People
 from auditor.checks.c6_consents import Consents
 from auditor.checks.c6_split import SplitDeliveries
 from auditor.checks.c8_obligations import Obligations
+from auditor.checks.c8_told import LEAVING
 from auditor.event_log import check_of, form_of
-from auditor.findings import CONSENT, ERASURE, GATEWAY, SIGNATURES, Basis, Report
+from auditor.findings import CONSENT, ERASURE, GATEWAY, SIGNATURES, Basis, Report, Unchecked
 from auditor.policies import Policies
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.revocation import Revocation, revoked_info
@@ -147,8 +148,15 @@ class RightsEvents:
             raise RecordMismatchError("event names another revocation than it discloses")
         self._people.revoked(revocation, int(str(event.fields["time"])))
 
-    def verify_untold(self, listed: tuple[str, ...]) -> None:
+    def finish(self) -> None:
+        """At the end: who was not told of an erasure is not about to leave."""
+        leaving = len(self.untold.keys() & set(self._policies.newest_parties()))
+        if leaving:
+            self._report.missing.append(Unchecked(ERASURE, GATEWAY, LEAVING.format(leaving)))
+
+    def began(self, epoch: int, listed: tuple[str, ...]) -> None:
         """An epoch has begun whose document lists these parties: who is among them has not left."""
+        self._obligations.told.epoch = epoch
         untold, self.untold = self.untold, {}
         for number in sorted({number for party, number in untold.items() if party in listed}):
             self._report.add(ERASURE, GATEWAY, number, "ERASED: a party that has not left was not told")

@@ -67,6 +67,15 @@ class FiledSets:
         self._db.execute(f"DELETE FROM members WHERE {where}", named)  # noqa: S608
         return Members(_parted(row[0]), row[1], bool(row[2]))
 
+    def sent_to(self) -> list[tuple[tuple[int, int, str], int, tuple[bytes, ...]]]:
+        """Groups and portions (epoch, group, party) that were sent and not acknowledged: by which event of the gateway,
+        and whose they were when they were released.
+        """
+        where = "m.log='main-service' AND d.sent IS NOT NULL AND d.delivered IS NULL"
+        joined = f"FROM deliveries d JOIN members m USING (epoch, grp, party) WHERE {where}"
+        rows = self._db.execute(f"SELECT epoch, grp, party, d.sent, m.tags {joined}")
+        return [((epoch, group, party), sent, _parted(tags)) for epoch, group, party, sent, tags in rows]
+
 
 def _parted(tags: bytes) -> tuple[bytes, ...]:
     return tuple(tags[at : at + TAG_SIZE] for at in range(0, len(tags), TAG_SIZE))

@@ -5,6 +5,7 @@ behind the choice that takes it back, by the numbers of the log.
 """
 
 import hashlib
+from collections.abc import Mapping
 from typing import Final
 
 from auditor.checks.c3_links import People
@@ -52,3 +53,24 @@ def check_sent(
                 break
     report.checked[CONSENT] += sets.rows("SELECT COUNT(*) FROM deliveries WHERE sent IS NOT NULL")[0][0]
     return wrong
+
+
+def tell(sets: Sets, people: People, erased: Mapping[bytes, int], obligations: Obligations) -> None:
+    """Of who objects or is erased, a party is told that was sent records and did not acknowledge them (check 8).
+
+    Whom of the erased a portion was sent of that had been cut before, nobody can read.
+
+    Args:
+        erased: subject tag → number of ERASED.
+    """
+    for named, sent, tags in sets.filed.sent_to():
+        ids = sets.shown.sent_of(named)
+        whole = not ids or len(ids) == len(tags)
+        names = set() if whole else {one.people for one in sets.entries.among(named, sent, ids)}
+        for tag in tags:
+            person = people.of_tag(tag)
+            if person is not None and (whole or name_of_person(person.prox_id) in names):
+                made = (begun for _, begun, _ in obligations.objections.get(person.user_id, ()))
+                obligations.told.was_sent(named[2], person.user_id, sent, made)
+            elif whole and tag in erased:
+                obligations.told.was_sent(named[2], "", sent, (erased[tag],))

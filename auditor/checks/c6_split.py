@@ -104,11 +104,17 @@ class SplitDeliveries:
         self._sets.told(named, str(fields["audience"]))
         return named[2], named[0], str(fields["audience"])
 
-    def verify_sent(self, named: Delivery) -> None:
-        """That what was delivered was sent before; raises RecordMismatchError."""
-        told = self._says or kind_and_number(named[1])[0] in _KINDS
-        if told and self._sets.sent_at(named) is None:
+    def verify_sent(self, named: Delivery, promised: bool) -> None:
+        """That what was delivered was sent before; raises RecordMismatchError.
+
+        Args:
+            promised: DELIVERED names what a promise of it names, which no gateway did before it said what it sent.
+        """
+        if self._sets.sent_at(named) is not None:
+            return
+        if self._says or promised or kind_and_number(named[1])[0] in _KINDS:
             raise RecordMismatchError("a delivery was never recorded as sent")
+        self._report.older("delivered")
 
     def delivered(self, named: Delivery, pairs: Sequence[SanitizedPair | None], digest: bytes) -> bool:
         """DELIVERED; whether it is of contents, which name nobody.

@@ -22,6 +22,7 @@ _COUNTS: Final = {
     "deliveries": "FROM deliveries WHERE delivered IS NOT NULL",
     "dropped": "FROM deliveries WHERE dropped IS NOT NULL",
     "possibly_held": "FROM deliveries WHERE sent IS NOT NULL AND delivered IS NULL",
+    "unsent": "FROM deliveries WHERE released IS NOT NULL AND sent IS NULL AND delivered IS NULL",
     "pending": "FROM deliveries WHERE released IS NOT NULL AND delivered IS NULL AND dropped IS NULL",
     "unacknowledged": "FROM deliveries WHERE sent IS NOT NULL AND delivered IS NULL AND dropped IS NULL",
 }

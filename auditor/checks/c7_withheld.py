@@ -34,8 +34,9 @@ RECORDS: Final = frozenset({"repeated", "capped", "slot_quota"})
 TOLD: Final = frozenset({"restricted", "erased"})
 """Reasons that rest on what the gateway told MS."""
 ACCESS: Final = "access"
-OVER: Final = "epoch_over"
-"""What was not taken up in time, was not before others, either."""
+OVER, CHANGED = "epoch_over", "consent_changed"
+_IN_TURN: Final = frozenset({OVER, CHANGED})
+"""What was not taken up in time, or is when another choice is in effect, was not before others, whatever it was."""
 _NOT_OVER: Final = "SUPPRESSED: a request was withheld as of an epoch that was over, and it was not"
 _PLACED: Final = frozenset({"location", "command"})
 
@@ -109,7 +110,7 @@ class Withheld:
         """Events that said so when it was not: in an audit that goes on from here, too."""
         self._predicates: dict[str, Callable[[Event, Asked], bool]] = {
             "no_consent": self._allows_nobody,
-            "consent_changed": self._has_changed,
+            CHANGED: self._has_changed,
             OVER: self._is_over,
             "unseasoned": self._is_unseasoned,
             SPENT: self._has_spent,
@@ -165,7 +166,7 @@ class Withheld:
             RecordMismatchError: the reason is none.
         """
         form, asked = form_of(event), self._asked.pop(session, None)
-        if event.fields.get("kind") in TYPES or reason == OVER:
+        if event.fields.get("kind") in TYPES or reason in _IN_TURN:
             self._arrivals.taken(session, event.number)
         self._arrivals.gone(session)
         self.releases.said("suppressed", form)

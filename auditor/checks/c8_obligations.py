@@ -1,7 +1,7 @@
 """What rights oblige the services to, beyond what goes (check 8 of DESIGN 10.4).
 
     (1) whoever objects takes no grant, and is sent and delivered to nobody, until that is taken back
-    (2) an erasure tells each party that got records of the person; parties acknowledge what they were told
+    (2) an erasure or objection tells each party that got records of the person (`c8_told`)
     (3) MS carries out its part of an erasure, and forgets nobody else
     (4) what an erasure says was dropped or removed was; and what then waits in feeds is all that was released and is
         neither delivered nor dropped: nothing vanishes
@@ -20,11 +20,11 @@ from auditor.checks.c3_links import People
 from auditor.checks.c6_restricted import RestrictedState, Restrictions
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_feeds import Feeds, Stated, named
+from auditor.checks.c8_told import Told, ToldState
 from auditor.findings import ERASURE, MAIN_SERVICE, Report, Unchecked
 from auditor.trust import Trust
-from proxid.errors import ConsentError, CredentialError, GroupMismatchError, RecordMismatchError
+from proxid.errors import ConsentError, GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, Header
-from proxid.protocol.notice import NoticeAck
 from proxid.protocol.rights import LIVE_SECONDS, Right, RightsRequest
 
 _MINUTE_MS: Final = 60_000
@@ -36,8 +36,8 @@ _TOLD_MS: Final = 600_000
 FeedsState = tuple[list[Stated], bool, int, list[tuple[int, int, str]], list[str]]
 """What was said of feeds: not confirmed yet, whether, first silence; of the last openings, what is behind."""
 ObligationsState = tuple[
-    set[str], set[str], dict[bytes, frozenset[str]], dict[bytes, int], dict[bytes, int], FeedsState,
-    dict[str, list[tuple[int, int, int]]], RestrictedState,
+    set[str], ToldState, dict[bytes, int], dict[bytes, int], FeedsState, dict[str, list[tuple[int, int, int]]],
+    RestrictedState,
 ]  # fmt: skip
 """The attributes of `Obligations` after `sets`, objections and what MS was told of them last."""
 
@@ -49,9 +49,8 @@ class Obligations:
     Attributes:
         objecting: users who object. objections: of each user, those that were made: number of the event that took one
             back, of its own, and time of the request that took it back (Unix milliseconds); 0 where none did.
-        told: notices, `PARTY:DIGEST`. receivers: subject tag → parties that got records.
-        due: subject tags that MS must have forgotten → number of ERASED. forgotten: those it says it has →
-            number of its own ERASED.
+        told: who is told of what. due: subject tags that MS must have forgotten → number of ERASED.
+        forgotten: those it says it has → number of its own ERASED.
         feeds: what the gateway says of its feeds. restrictions: what MS was told of who objects.
     """
 
@@ -60,15 +59,14 @@ class Obligations:
     sets: Sets
     objecting: set[str] = field(default_factory=set)
     objections: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
-    receivers: dict[bytes, frozenset[str]] = field(default_factory=dict)
     due: dict[bytes, int] = field(default_factory=dict)
     forgotten: dict[bytes, int] = field(default_factory=dict)
+    told: Told = field(init=False)
     feeds: Feeds = field(init=False)
     restrictions: Restrictions = field(init=False)
 
     def __post_init__(self) -> None:
-        self.feeds = Feeds(self.sets)
+        self.told, self.feeds = Told(self.trust), Feeds(self.sets)
         self.restrictions = Restrictions(self.trust, self.people)
 
     def objected(self, event: Event, request: RightsRequest | None) -> None:
@@ -80,13 +78,14 @@ class Obligations:
         fields = event.fields
         if "notices" not in fields:
             return
-        self.told.update(notices := _texts(fields, "notices"))
+        self.told.made(event, notices := _texts(fields, "notices"))
         self.feeds.had_come(event)
         if request is not None and request.right is Right.OBJECT:
             self.objecting.add(request.user_id)
             made = self.objections.setdefault(request.user_id, [])
             if not made or made[-1][0]:
                 made.append((0, event.number, 0))
+                self.told.objected(event, request.user_id)
         elif request is not None:
             self.objecting.discard(request.user_id)
             made = self.objections.get(request.user_id, [])
@@ -165,11 +164,9 @@ class Obligations:
         Args:
             sent: the event that says when that was, if one does.
         """
+        users = {self.people.of_prox(prox).user_id for prox in prox_ids}
         if event.fields.get("v") == 2:
-            party = str(event.fields["party"])
-            for tag in filter(None, event.tags):
-                self.receivers[tag] = self.receivers.get(tag, frozenset()) | {party}
-        users = {self.people.of_prox(prox).user_id for prox in prox_ids} if self.objections else set()
+            self.told.delivered(str(event.fields["party"]), event.tags, users)
         if not users.isdisjoint(self.objecting):
             raise ConsentError("a group was delivered although a member objects")
         if sent is not None and any(self.has_objected(user, sent) for user in users):
@@ -187,16 +184,14 @@ class Obligations:
         fields = event.fields
         if fields.get("v") != 2:
             return
-        notices = _texts(fields, "notices")
-        self.told.update(notices)
+        told = self.told.made(event, _texts(fields, "notices"), _texts(fields, "untold"))
         self.due.update(dict.fromkeys((bytes.fromhex(tag) for tag in _texts(fields, "forgotten")), event.number))
         if request is not None:
             self.objecting.discard(request.user_id)
             self.objections.pop(request.user_id, None)
             self._newest(event, tags, epochs, request)
         self.feeds.state(event)
-        got = frozenset[str]().union(*(self.receivers.pop(tag, frozenset()) for tag in tags))
-        if not got <= {notice.partition(":")[0] for notice in notices} | set(_texts(fields, "untold")):
+        if not self.told.erased("" if request is None else request.user_id, tags) <= told:
             raise RecordMismatchError("a party that got records of an erased person was not told")
         if not all(self.sets.is_dropped(named(name), "erased") for name in _texts(fields, "dropped")):
             raise GroupMismatchError("a group is said to be dropped that was not")
@@ -212,22 +207,6 @@ class Obligations:
         self.due.update(dict.fromkeys(last, event.number))
         if not {tag.hex() for tag in last} <= {*_texts(event.fields, "forgotten")}:
             raise RecordMismatchError("an erasure does not say that the main service was to forget")
-
-    def noticed(self, event: Event) -> None:
-        """NOTICED: a party's word that it got a notice that was made for it (2).
-
-        Raises:
-            CredentialError: no such notice. SignatureInvalidError, KeyInvalidError: not the party's word.
-        """
-        ack, party = NoticeAck.decode(event.payload), str(event.fields["party"])
-        if (ack.party, ack.digest.hex()) != (party, event.fields["notice"]) or ack.service != self.trust.service:
-            raise RecordMismatchError("acknowledgement is of another notice than the event")
-        if f"{party}:{ack.digest.hex()}" not in self.told:
-            raise CredentialError("a notice was acknowledged that nobody was told of")
-        key = self.trust.party_keys.get(party)
-        if key is not None:
-            ack.verify(key)
-        self.told.remove(f"{party}:{ack.digest.hex()}")
 
     def check(self, seen: int, erased: Container[bytes], report: Report) -> None:
         """At the end: MS did its part (3) and no more, and no group vanished (4).
@@ -251,8 +230,7 @@ class Obligations:
         """For storing."""
         return (
             self.objecting,
-            self.told,
-            self.receivers,
+            self.told.state(),
             self.due,
             self.forgotten,
             (self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings, self.feeds.behind),
@@ -262,8 +240,9 @@ class Obligations:
 
     def restore(self, state: ObligationsState) -> None:
         """Go on from a state."""
-        self.objecting, self.told, self.receivers, self.due, self.forgotten, feeds, self.objections, told = state
-        self.restrictions.restore(told)
+        self.objecting, told, self.due, self.forgotten, feeds, self.objections, restrictions = state
+        self.told.restore(told)
+        self.restrictions.restore(restrictions)
         self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings, self.feeds.behind = feeds
 
 

@@ -250,7 +250,10 @@ BELIEVED: Final = {
     "seals": "That nothing is hidden in the random numbers under which a third party's key of a period is sealed to it "
     "(records of periods from before there were such keys: each by itself)",
     "aliases": "How a substitute name was made in a period from before each third party and period had a key for them",
-    "possibly_held": "Whether a third party holds what was sent to it and never confirmed",
+    "possibly_held": "Whether a third party holds what came for it and it never confirmed: what it was sent, and what "
+    "waits, was taken back, or was dropped, and is not said to have been sent",
+    "notices": "That a third party which has not confirmed a notice of an erasure or objection was sent it, or has not "
+    "been there since",
 }
 """What services were taken at their word for (`believed.KEY` in JSON; docs/adr/0023)."""
 

@@ -127,7 +127,8 @@ async def gateway_tells_no_party_of_an_erasure_that_keeps_silent_about_what_it_g
     await read_in_silence(liar)
     knows_no_recipients(liar)
     await exercise(liar, Right.ERASE)
-    await next_day(liar)
+    liar.trial.leap(60.0)
+    await patiently(lambda: liar.trial.ask("node2 question", PEOPLE[2:4]))
 
 
 def keeps_notices(liar: Liar) -> None:

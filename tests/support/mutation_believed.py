@@ -19,6 +19,7 @@ ROWS: Final[tuple[tuple[str, str], ...]] = (
     (r"main-service/.*/header\.(time|close)/(more|less|other-)", "times"),
     (r"main-service/EPOCH_OPENED/payload\.time_ms/(more|less)", "times"),
     (r"main-service/(BUFFERED|SUPPRESSED)/payload\.time_ms/", "times"),
+    (r"gateway/NOTICED/event/left out", "notices"),
     (r".*/event/told after the next ", "order"),
 )  # fmt: skip
 """Rows of the report. `order` is counted where requests are taken up otherwise than they came; of two neighbours that
@@ -46,7 +47,6 @@ NAMED: Final[tuple[tuple[str, str], ...]] = (
     (r"gateway/UNREACHED/event/left out", "it was tried again, received and answered; else that counts as turned away"),
     (r"gateway/ALIASED/event/told twice", "it says the same again, as once a period's record of it has ended"),
     (r"gateway/LINKED/event/left out", "nothing was done under it"),
-    (r"gateway/NOTICED/event/left out", "a party's word that it got a notice is the gateway's to show"),
     (r"main-service/ERASED/event/told twice", "a main service that is asked twice forgets twice"),
     (r"main-service/EXPIRED/event/told twice", "a main service that is killed before it is gone says so again"),
     (r"main-service/RAISED/event/left out WITHDRAWN", "moved up or not, it was taken back, and nothing of it left"),

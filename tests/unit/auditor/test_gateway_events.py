@@ -84,8 +84,9 @@ def test_what_does_not_open_is_not_of_somebody_whose_link_may_have_been_gone_whe
 
 
 def test_what_is_old_when_it_is_delivered_waited() -> None:
-    delivered = gone(3, E.DELIVERED, encode_header(epoch=1, group=1, party="acme", v=2))
-    assert read(linked(1, 1), opened(2, YEAR), delivered)[1].verdict is Verdict.CLEAN
+    sent = Event(3, E.SENT, bytes(16), encode_header(epoch=1, group=1, party="acme"), b"")
+    delivered = gone(4, E.DELIVERED, encode_header(epoch=1, group=1, party="acme", v=2))
+    assert read(linked(1, 1), opened(2, YEAR), sent, delivered)[1].verdict is Verdict.CLEAN
 
 
 @pytest.mark.parametrize(
