@@ -14,8 +14,11 @@ from proxid.anonymise.split import rounds
 from proxid.classify import Classification
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.subscriber import open_subscriber
+from proxid.evidence.events import decode_header, encode_header
+from proxid.protocol.record import kind_and_number
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
+from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.store import connect
 from tests.integration.auditor.test_epoch_keys_lost import lost
 from tests.support.lies import GATEWAY, Liar
@@ -211,6 +214,39 @@ async def test_entries_that_vanish_are_missed(tmp_path: Path, monkeypatch: pytes
         await trial.exercise(Right.OBJECT, PEOPLE[0])
         await trial.receive()
         assert 7 in await liar.caught()
+
+
+@pytest.mark.parametrize("reason", ["withdrawn", "invalid"])
+async def test_everybodys_entries_are_not_dropped_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    """As contents are, for one person's going, without saying which; or as ones that do not hold, and they do."""
+    portion: dict[tuple[Any, Any], Any] = {}
+
+    def dropped(events: list[PlainEvent]) -> list[PlainEvent]:
+        out = []
+        for event in events:
+            said: dict[str, Any] = dict(decode_header(event.fields))
+            where = (said.get("group"), said.get("party"))
+            if event.type is E.SENT and not portion and kind_and_number(said["group"])[0] == "entries":
+                portion[where] = {"audience": said["audience"]} if reason == "withdrawn" else {}
+            if event.type not in (E.SENT, E.DELIVERED) or where not in portion:
+                out.append(event)
+            elif event.type is E.DELIVERED:
+                named = {name: said[name] for name in ("epoch", "group", "party")}
+                header = encode_header(**named, **portion[where], reason=reason)
+                out.append(dataclasses.replace(event, type=E.DROPPED, fields=header, payload=b""))
+        return out
+
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        liar.records(GATEWAY, dropped)
+        await trial.evening()
+        await trial.close()
+        await trial.receive()
+        await trial.exercise(Right.OBJECT, PEOPLE[0])
+        liar.hides = reason == "invalid"  # nobody knows what the main service sent
+        assert 7 in await liar.caught() and portion
 
 
 @pytest.mark.parametrize(("form", "says"), [("split", True), ("pairs", True), ("pairs", False)])
