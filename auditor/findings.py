@@ -96,6 +96,7 @@ _UNKNOWN: Final = {
 }
 """Counts of what this auditor is not of the version for: whatever else is found, that is not clean."""
 OLDER: Final = {
+    "consents": (OPENING, GATEWAY, "choices do not name their message and epoch: whose they are was not compared"),
     "enrolled": (SIGNATURES, GATEWAY,
                  "keys took the place of others, and no entry says since when, nor had the authority to say so"),
     "aliases": (SIGNATURES, "", "epochs began at the gateway without feed keys: how names were made was not checked"),

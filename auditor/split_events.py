@@ -78,6 +78,8 @@ class SplitEvents:
             verify_batched(fields, judge.split)
         if split is not None:
             split.batched(number, event)
+        for party, _ in consent.parse_audience(audience.partition("|")[2]):
+            self._sets.entries.holds((epoch, number, party))
 
     def entries_unread(self, event: Event) -> None:
         """RELEASED of a portion of which nothing can be read."""

@@ -149,8 +149,11 @@ class ScreenerFiling(Filing):
         if epoch is None:
             self._early.add(tag)
             return
-        if event.type is EventType.CONSENT and event.fields.get("epoch", epoch) != epoch:
-            self._report.add(OPENING, GATEWAY, event.number, f"CONSENT: {_ANOTHERS}")
+        if event.type is EventType.CONSENT:
+            if event.fields.get("epoch", epoch) != epoch:
+                self._report.add(OPENING, GATEWAY, event.number, f"CONSENT: {_ANOTHERS}")
+            if not event.fields.keys() >= {"epoch", "message"}:
+                self._report.older("consents")
         age = (max(policies.told, default=epoch) - epoch) * policies.trust.epochs.seconds
         if not event.payload and age > max(policies.trust.floors.links, _AWAY):
             self._report.counts[MISFILED] += 1

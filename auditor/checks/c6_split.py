@@ -163,6 +163,8 @@ class SplitDeliveries:
         kind, reason, entries = kind_and_number(named[1])[0], str(fields["reason"]), fields.get("entries")
         if kind not in _KINDS or ("audience" not in fields and entries is None and reason in _WHOLE):
             return True
+        if isinstance(entries, list) != (kind == "entries"):
+            raise RecordMismatchError("event does not say which entries were dropped, or says it of contents")
         lane = self._told(named, fields)
         if isinstance(entries, list):
             if reason in _PERSONS or (reason == "no_consent" and self._erases):

@@ -285,7 +285,7 @@ class Sets:
         """Groups that the gateway dropped, and nobody knows yet whether it had to; forgets what was delivered."""
         self._db.execute("UPDATE deliveries SET people=NULL WHERE delivered IS NOT NULL AND people IS NOT NULL")
         columns = "epoch, grp, party, dropped, reason, grants, people"
-        rows = self._db.execute(f"SELECT {columns} FROM deliveries WHERE dropped>0 AND people IS NOT NULL")  # noqa: S608
+        rows = self._db.execute(f"SELECT {columns} FROM deliveries WHERE dropped>0 AND length(people)>0")  # noqa: S608
         return [*(Dropped(*row) for row in rows), *self.entries.undecided()]
 
     def decide(self, drop: Dropped) -> None:

@@ -66,6 +66,7 @@ class Drops:
         """
         for party, records, _ in payload.parties:
             named = (*place, party)
+            self._sets.entries.holds(named)
             if self._sets.entries.is_needed(named, self._sets.is_delivered(named)):
                 shown = [(data, prox) for data, prox in zip(records, payload.published, strict=True) if data]
                 people = [
@@ -81,6 +82,10 @@ class Drops:
         What is wrong is so in every audit that goes on from here.
         """
         wrong = check_sent(self._sets, self._consents(), self._people, self._obligations, self._report)
+        if invalid := self._sets.entries.invalid():
+            text = f"{invalid} portions of entries or contents were dropped as invalid, and hold as the main service"
+            what = "released them: it sent others than it logged, or the gateway kept them back"
+            self._report.missing.append(Unchecked(COMPLETENESS, "", f"{text} {what}"))
         waiting, found = 0, self._sets.undecided()
         if not found:
             return

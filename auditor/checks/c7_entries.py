@@ -68,6 +68,15 @@ class EntrySets:
             [(*named, one, grant, person) for one, person in people],
         )
 
+    def holds(self, named: Delivery) -> None:
+        """A portion, or contents, hold as the main service released them."""
+        self._db.execute(f"UPDATE deliveries SET people=x'' WHERE {_PLACE} AND delivered IS NULL", named)  # noqa: S608
+
+    def invalid(self) -> int:
+        """How many of these were dropped as ones that do not hold."""
+        where = "dropped IS NOT NULL AND reason='invalid' AND length(people)=0"
+        return int(self._db.execute(f"SELECT COUNT(*) FROM deliveries WHERE {where}").fetchone()[0])  # noqa: S608
+
     def undecided(self) -> list[Dropped]:
         """Those that were dropped, and nobody knows yet whether they had to be; forgets what was delivered."""
         settled = "SELECT 1 FROM deliveries d WHERE d.epoch=e.epoch AND d.grp=e.grp AND d.party=e.party"
