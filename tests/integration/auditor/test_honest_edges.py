@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from auditor.findings import COMPLETENESS, Verdict
+from gateway.store.library import GatewayStore
 from gateway.store.rights import RightsStore
+from gateway.upstream import MainServiceClient
 from main_service.jobs.classification import Classification
-from proxid.errors import ProxidError, StoreError
+from proxid.errors import ProxidError, StoreError, UpstreamError
 from proxid.protocol.rights import Right
 from proxid.runtime.store import connect
 from tests.integration.gateway.test_owed import object_once, told
@@ -91,3 +94,54 @@ async def test_what_waits_for_half_an_hour_to_be_classified_is_of_the_time_at_wh
             await asyncio.sleep(2.5)  # slots end meanwhile
         await trial.settle()
         clean(await trial.audit())
+
+
+async def test_who_was_away_before_what_was_asked_was_classified_is_not_guilty_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The main service is killed at once, and audited before it has done anything again."""
+
+    async def nothing(self: Classification) -> int:
+        return 0
+
+    async with running(tmp_path) as trial:
+        await trial.consent()
+        with monkeypatch.context() as patch:
+            patch.setattr(Classification, "batch", nothing)
+            await trial.ask("node1 question")
+            await trial.halt("main-service")
+            pass_by(trial, HOUR)
+            await trial.serve("main-service")
+            report = await trial.audit(**AS_OPERATED)
+        assert report.violations == []
+        assert (report.verdict, {reason.rule for reason in report.reasons}) == (Verdict.UNCHECKED, {COMPLETENESS})
+        await trial.settle()
+        clean(await trial.audit(**AS_OPERATED))
+
+
+AS_OPERATED: dict[str, Any] = {"settle": 60.0}
+"""Options of an audit that allows for what takes time."""
+
+
+async def test_a_gateway_that_could_not_say_what_it_did_not_reach_is_not_guilty_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its store was away just then: it says so later, while others ask."""
+
+    async def away(self: MainServiceClient, *_: Any) -> Any:
+        raise UpstreamError("as if")
+
+    async def lost(self: GatewayStore, *_: Any) -> None:
+        raise StoreError("as if")
+
+    async with running(tmp_path) as trial:
+        await trial.consent()
+        with monkeypatch.context() as patch:
+            patch.setattr(MainServiceClient, "ask", away)
+            patch.setattr(GatewayStore, "unreached", lost)
+            trial.device._gateway._limit = 1
+            with pytest.raises(ProxidError):
+                await trial.device.ask(PEOPLE[0], "node1 question")
+        pass_by(trial, 95.0)
+        await patiently(lambda: trial.ask("node2 question", PEOPLE[1:]))
+        clean(await trial.audit(**AS_OPERATED))
