@@ -24,7 +24,7 @@ from auditor.checks.c5_spill import Spill
 from auditor.checks.c6_sent import tell
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_counts import period, summarise
-from auditor.checks.c7_rules import check
+from auditor.checks.c7_rules import OWED_SECONDS, Times, check
 from auditor.checks.c8_obligations import Obligations
 from auditor.checks.c9_promises import Promised
 from auditor.checks.c9_receipts import Presented, ReceiptCheck
@@ -63,13 +63,16 @@ class AuditOptions:
     """What a single audit goes by besides its trust.
 
     Attributes:
-        settle: seconds a request may be under way. known: heads (signed notes) that somebody else was shown.
+        settle: seconds a request may be under way. owed: for which people may ask while a request is owed something
+            (None: `OWED_SECONDS`, and the skew of two clocks).
+        known: heads (signed notes) that somebody else was shown.
         receipts: what devices and parties present. progress: told of every event.
         workers: further processes that check signatures (None: see `SignatureWorkers`); the report is the same with
             any number.
     """
 
     settle: float = SETTLE_SECONDS
+    owed: float | None = None
     known: Sequence[bytes] = ()
     receipts: Iterable[Presented] = ()
     progress: Progress = lambda log, number, last: None
@@ -183,10 +186,14 @@ class Audit:
     def _compare(self, now_ms: int, seen: int, covered: Erasures) -> None:
         """What goes over both logs, and what outsiders hold of them."""
         exported = [int(read.heads.exported * 1000) for read in self._reads if read.heads.exported is not None]
-        settled_ms = min([now_ms, *exported]) - int(self._options.settle * 1000)
+        read_ms = min([now_ms, *exported])
+        settled_ms = read_ms - int(self._options.settle * 1000)
         self._sets.answered_heads.finish(self._reads[1], self.report)
-        check(self._sets, settled_ms, seen, self.report)
-        self._service.finish(seen, min([now_ms, *exported]) / 1000)
+        owed = self._options.owed
+        if owed is None:
+            owed = OWED_SECONDS + 2 * self._policies.widest_skew()
+        check(self._sets, Times(read_ms, settled_ms, 1000 * owed), seen, self.report)
+        self._service.finish(seen, read_ms / 1000)
         self._people.ended.finish(self.report)
         self._people.seasons.finish(self.report)
         self._people.lost.finish(covered.erased.keys(), self.report)

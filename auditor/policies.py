@@ -87,6 +87,11 @@ class Policies:
         judged = [self.judged(digest).trust for digest in set(self.named.values())]
         return max(self.trust.epoch_grace, *(math.inf if one is None else one.epoch_grace for one in judged), 0.0)
 
+    def widest_skew(self) -> float:
+        """Seconds by which clocks may have differed in any epoch; infinite if a document is not known."""
+        judged = [self.judged(digest).trust for digest in set(self.named.values())]
+        return max(self.trust.clock_skew, *(math.inf if one is None else one.clock_skew for one in judged), 0.0)
+
     def naming(self, epoch: int, kind: str, granted: str) -> str:
         """How an epoch's record names its user; empty for a place or command where that is not known."""
         judge = self.of(epoch)

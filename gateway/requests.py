@@ -44,6 +44,8 @@ from proxid.runtime.transport.fairness import FairScheduler, Turn
 
 _log = structlog.get_logger(__name__)
 _CACHED_REGISTRATIONS: Final = 50_000
+_LOOK: Final = 5.0
+"""Seconds between two looks for sessions that nobody carries any more: an audit allows a service minutes for them."""
 
 
 class Registrations:
@@ -221,13 +223,12 @@ class RequestPath:
             seconds: longer than any request may take.
         """
         while True:
-            await asyncio.sleep(seconds)
-            if self._screener.watch.doubt() is not None:
-                continue  # how long a session has been open is not known
             try:
-                await self.recover(self._screener.clock() - seconds)
+                if self._screener.watch.doubt() is None:  # or how long a session has been open is not known
+                    await self.recover(self._screener.clock() - seconds)
             except StoreError as error:
                 _log.info("session stays open until the store is back", code=error.code.value)
+            await asyncio.sleep(min(seconds, _LOOK))
 
     async def recover(self, until: float = math.inf) -> int:
         """Settle what is open, as a crash leaves it: those sessions may not have reached MS. How many.

@@ -35,6 +35,7 @@ from gateway.upstream import MainServiceClient
 from proxid.crypto.hpke import SealingKey
 from proxid.errors import ConfigError
 from proxid.protocol.epochs import Epochs
+from proxid.protocol.request import ANSWERED
 from proxid.runtime.clock import Clocks, ClockWatch
 from proxid.runtime.evidence_log.servicer import EvidenceService
 from proxid.runtime.evidence_log.setup import (
@@ -117,6 +118,11 @@ async def _recover(config: GatewayConfig, store: GatewayStore, screener: Screene
     await requests.recover()
 
 
+def _left_after(config: GatewayConfig) -> float:
+    """Seconds after which a session that is open is settled; MS takes none that is older than `ANSWERED`."""
+    return min(_ATTEMPTS * config.forward_timeout, ANSWERED)
+
+
 def _auditor(config: GatewayConfig) -> SealingKey:
     """Raises ConfigError."""
     if config.trust.auditor_seal is None:
@@ -191,7 +197,7 @@ async def serve(
     background.append(write_refusals(screener, store))
     if writer is not None:
         background += jobs_of(config, evidence, store.client, writer, screener.watch)
-        background += [heads.run(), erasures.run(), requests.settle_left(_ATTEMPTS * config.forward_timeout)]
+        background += [heads.run(), erasures.run(), requests.settle_left(_left_after(config))]
         keeper, owed = Timekeeper(screener, upstream, heard, heads.renewed), Owed(store, consents, objections, links)
         background += [owed.run(), *_jobs(config, screener, store, upstream, epochs, keeper)]
     background += [] if source is None else [AllowListWatch(source, GatewayConfig, peers).run()]

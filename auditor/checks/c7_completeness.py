@@ -318,7 +318,7 @@ class Sets:
         self._db.rollback()
         self._db.close()
 
-    def rows(self, query: str, values: Mapping[str, int] | None = None) -> list[tuple[int, ...]]:
+    def rows(self, query: str, values: Mapping[str, float] | None = None) -> list[tuple[int, ...]]:
         """The rows of a query of this module."""
         with closing(self._db.execute(query, values or {})) as cursor:
             return cursor.fetchall()

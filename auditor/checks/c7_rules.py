@@ -1,15 +1,26 @@
-"""What the sets of both logs must say of each other (check 7 of DESIGN 10.4)."""
+"""What the sets of both logs must say of each other (check 7 of DESIGN 10.4).
 
-from typing import Final
+What a service owes it must have done by a time at which it was demonstrably at work, as what people asked of it since
+shows: one that was away had no time for it. Until then what is old by the clock is `unchecked`.
+"""
+
+from typing import Final, NamedTuple
 
 from auditor.checks.c7_completeness import Sets
 from auditor.findings import COMPLETENESS, GATEWAY, MAIN_SERVICE, Report, Unchecked
 from proxid.errors import EvidenceOlderError
+from proxid.protocol.request import ANSWERED, HELD
 
+OWED_SECONDS: Final = ANSWERED + HELD + 60.0
+"""Besides the skew of two clocks: for so long people may ask while a request is owed something."""
+_APART_MS: Final = 300_000
+"""Between two requests that show a service at work, which may be killed between any two steps."""
 _NAMED: Final = 20
 """Violations of one kind that are listed; the rest is counted."""
 
 _UNRECEIVED = "FROM sessions WHERE forwarded IS NOT NULL AND received IS NULL AND refused IS NULL AND unreached IS NULL"
+_NOWHERE = f"{_UNRECEIVED} AND answered IS NULL"
+_UNFILED = "FROM sessions WHERE received IS NOT NULL AND fate IS NULL AND buffered IS NULL"
 _ANSWERED = "FROM sessions WHERE forwarded IS NOT NULL AND received IS NULL AND answered<=:seen"
 _RULES: Final = (
     (GATEWAY, "a party got other records than were released to it",
@@ -21,14 +32,13 @@ _RULES: Final = (
     (MAIN_SERVICE, "a request was both refused and received",
      "FROM sessions WHERE received IS NOT NULL AND refused>1", "received_at"),
     (MAIN_SERVICE, "a forwarded request was neither received, refused nor unreached",
-     f"{_UNRECEIVED} AND answered IS NULL AND forwarded<:settled", "forwarded_at"),
+     f"{_NOWHERE} AND forwarded_at<=:forwarded", "forwarded_at"),
     (GATEWAY, "a received request was never forwarded",
      "FROM sessions WHERE received IS NOT NULL AND forwarded IS NULL", "received_at"),
     (GATEWAY, "a refused request was never forwarded", "FROM sessions WHERE refused IS NOT NULL AND forwarded IS NULL",
      "0"),
     (MAIN_SERVICE, "a received request was neither logged nor said not to be",
-     "FROM sessions WHERE received IS NOT NULL AND fate IS NULL AND buffered IS NULL AND received<:settled",
-     "received_at"),
+     f"{_UNFILED} AND received_at<=:received", "received_at"),
     (MAIN_SERVICE, "a record was logged whose request was never received",
      "FROM sessions WHERE fate IS NOT NULL AND received IS NULL", "ended_at"),
     (GATEWAY, "a group was both delivered and dropped",
@@ -43,18 +53,38 @@ _OLDER: Final = (
     ("requests were refused and, at another try, received", "FROM sessions WHERE received IS NOT NULL AND refused=1"),
 )
 """What entries of earlier versions, which say less, leave open."""
+_WAITING: Final = (
+    ("forwarded requests were neither received, refused nor unreached",
+     f"{_NOWHERE} AND forwarded_at>:forwarded AND forwarded_at<=:old_forwarded"),
+    ("received requests were neither logged nor said not to be",
+     f"{_UNFILED} AND received_at>:received AND received_at<=:old_received"),
+)  # fmt: skip
+"""What is owed for long by the clock, of a service that may have been away."""
 
 
-def check(sets: Sets, settled_ms: int, seen: int, report: Report) -> None:
+class Times(NamedTuple):
+    """Unix milliseconds, and a span of them.
+
+    Attributes:
+        now: up to which the logs were read. settled: requests of a later time may still be under way.
+        owed: for so long people may ask while a request is owed something.
+    """
+
+    now: int
+    settled: int
+    owed: float
+
+
+def check(sets: Sets, times: Times, seen: int, report: Report) -> None:
     """Compare the sets.
 
     Args:
-        settled_ms: requests of a later time may still be under way. seen: the gateway's last event before MS's log was
-            read; what came after it may follow from something that MS recorded later.
+        seen: the gateway's last event before MS's log was read; what came after it may follow from something that MS
+            recorded later.
     """
     for table in ("sessions", "deliveries"):
         report.checked[COMPLETENESS] += sets.rows(f"SELECT COUNT(*) FROM {table}")[0][0]  # noqa: S608
-    values = {"settled": settled_ms, "seen": seen}
+    values = {"settled": times.settled, "seen": seen, **_last_owed(sets, times)}
     for log, text, where, event in _RULES:
         found = sets.rows(f"SELECT {event} {where} LIMIT {_NAMED + 1}", values)
         for (number,) in found[:_NAMED]:
@@ -63,8 +93,27 @@ def check(sets: Sets, settled_ms: int, seen: int, report: Report) -> None:
             total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
             report.add(COMPLETENESS, log, 0, f"{text} (and {total - _NAMED} more)")
     report.counts["unanswered"] = sets.rows(f"SELECT COUNT(*) {_UNANSWERED}", values)[0][0]
+    for text, where in _WAITING:
+        total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
+        if total:
+            since = "and nobody has asked for long enough since"
+            report.missing.append(Unchecked(COMPLETENESS, MAIN_SERVICE, f"{total} {text}, {since}"))
     for text, where in _OLDER:
         total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
         if total:
             code = EvidenceOlderError.code.value
             report.missing.append(Unchecked(COMPLETENESS, MAIN_SERVICE, f"{total} {text}", code))
+
+
+def _last_owed(sets: Sets, times: Times) -> dict[str, int]:
+    """The last event of what must be done by now: as its service was at work and, as `old_`, by the clock."""
+    found = dict[str, int]()
+    for column in ("forwarded", "received"):
+        latest = f"SELECT COALESCE(MAX({column}), 0) FROM sessions"  # noqa: S608 - one of two names
+        newest = sets.rows(latest)[0][0]
+        apart = max(0.0, min(_APART_MS, times.owed))
+        at_work = sets.rows(f"{latest} WHERE {column}<=:until", {"until": newest - apart})[0][0]
+        last = f"SELECT COALESCE(MAX({column}_at), 0) FROM sessions WHERE {column} BETWEEN 1 AND :until"  # noqa: S608
+        for name, until in ((column, at_work), (f"old_{column}", times.now)):
+            found[name] = sets.rows(last, {"until": until - times.owed})[0][0]
+    return found

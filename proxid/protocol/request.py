@@ -35,6 +35,8 @@ PURPOSES: Final = frozenset({PURPOSE_ANSWER, PURPOSE_ACCESS})
 
 ANSWERED: Final = 600.0
 """Seconds, besides the skew, within which a request is answered: what waits of it is counted as of then."""
+HELD: Final = 300.0
+"""Seconds for which what was answered may wait to be filed: while something waits longer, nothing new is taken."""
 EXPECTED: Final = 4096
 """Expectations that are kept: every message of an epoch key has the same."""
 

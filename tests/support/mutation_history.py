@@ -187,7 +187,7 @@ class History:
             made = self._of_gateway(entries, logs[SERVICE])
             logs["gateway"] = Shown("gateway", made, self.keys["gateway"])
         receipts = [self._again(one, told, logs) for one in self.presented]
-        options = AuditOptions(settle=0.0, receipts=receipts)
+        options = AuditOptions(settle=0.0, owed=0.0, receipts=receipts)
         return Audit(self.trust, Keys(self.seeds), options, lambda: self.now).run(logs["gateway"], logs["main-service"])
 
     def _again(self, one: Presented, told: Mapping[str, Sequence[Entry]], logs: dict[str, "Shown"]) -> Presented:

@@ -267,7 +267,9 @@ class Trial:
         gateway, service = logs_of(config)
         kept = AuditState(config.data_dir / "audit", trust.opening) if state else None
         try:
-            audit = Audit(trust, gateway, AuditOptions(**{"settle": 0.0} | options), self.clocks["device"].wall, kept)
+            audit = Audit(
+                trust, gateway, AuditOptions(**{"settle": 0.0, "owed": 0.0} | options), self.clocks["device"].wall, kept
+            )
             if stored:
 
                 def between(*_: object) -> None:
