@@ -22,8 +22,10 @@ from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.store import connect
 from tests.integration.auditor.test_epoch_keys_lost import lost
 from tests.support.lies import GATEWAY, Liar
+from tests.support.lies_arrivals import for_hours
 from tests.support.lies_parties import silent
 from tests.support.lies_split import LIES, E, a_path_without_the_ladder, a_row_under_the_threshold, a_tick_early, fields
+from tests.support.lies_unsaid import early
 from tests.support.split_house import NODES, House, begun, clean, contents, house, released, served
 from tests.support.trial import PARTIES, PEOPLE, FixedClassifier, running
 
@@ -57,6 +59,18 @@ async def test_a_tick_before_its_time_is_found(tmp_path: Path, monkeypatch: pyte
                 await asyncio.sleep(0.05)
         await main.aclose()
         assert 5 in await liar.caught()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hours", [2, 4])
+async def test_what_is_taken_up_at_a_later_tick_than_its_own_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    async with house(tmp_path, bucket="1 h") as trial:
+        liar = Liar(trial, monkeypatch)
+        await early(liar)
+        await for_hours(liar, *[f"{node} of today" for node in (*NODES, "news")][:hours])
+        assert 7 in await liar.caught()
 
 
 @pytest.mark.parametrize("form", ["split", "pairs"])

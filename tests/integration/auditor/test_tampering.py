@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 # Each registers its lies.
+import tests.support.lies_arrivals
 import tests.support.lies_epochs
 import tests.support.lies_expiry
 import tests.support.lies_first_forms
