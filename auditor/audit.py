@@ -191,7 +191,7 @@ class Audit:
         self._sets.answered_heads.finish(self._reads[1], self.report)
         owed = self._options.owed
         if owed is None:
-            owed = OWED_SECONDS + 2 * self._policies.widest_skew()
+            owed = OWED_SECONDS + 2 * self._policies.longest(lambda trust: trust.clock_skew)
         check(self._sets, Times(read_ms, settled_ms, 1000 * owed), seen, self.report)
         self._service.finish(seen, read_ms / 1000)
         self._people.ended.finish(self.report)

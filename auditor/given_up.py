@@ -8,7 +8,8 @@ from auditor.checks.c5_groups import Groups
 from auditor.checks.c5_places import SPENT
 from auditor.checks.c5_slots import WITHHELD
 from auditor.checks.c7_completeness import Sets
-from auditor.checks.c7_withheld import TEXTS, Withheld
+from auditor.checks.c7_reasons import TEXTS
+from auditor.checks.c7_withheld import Withheld
 from auditor.checks.c8_kept import Kept
 from auditor.event_log import check_of
 from auditor.findings import GROUPS
@@ -72,7 +73,7 @@ class GivenUp:
     def suppressed_unread(self, event: Event) -> None:
         """SUPPRESSED that cannot be read."""
         session = str(event.fields["session"])
-        self._withheld.gone(session)
+        self._withheld.suppressed_unread(event, session, str(event.fields["reason"]))
         self._sets.ended(session, str(event.fields["reason"]), event.number)
 
     def timed(self, fields: Header) -> None:

@@ -8,7 +8,7 @@ the auditor's own configuration says.
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
@@ -82,15 +82,10 @@ class Policies:
             return self.trust
         return None if epoch in self.blind else self.judged(digest).trust
 
-    def longest_grace(self) -> float:
-        """Seconds for which any epoch may have been served after its end; infinite if a document is not known."""
+    def longest(self, of: Callable[[Trust], float]) -> float:
+        """The most seconds that this is of what any epoch is judged by; infinite if a document is not known."""
         judged = [self.judged(digest).trust for digest in set(self.named.values())]
-        return max(self.trust.epoch_grace, *(math.inf if one is None else one.epoch_grace for one in judged), 0.0)
-
-    def widest_skew(self) -> float:
-        """Seconds by which clocks may have differed in any epoch; infinite if a document is not known."""
-        judged = [self.judged(digest).trust for digest in set(self.named.values())]
-        return max(self.trust.clock_skew, *(math.inf if one is None else one.clock_skew for one in judged), 0.0)
+        return max(of(self.trust), *(math.inf if one is None else of(one) for one in judged), 0.0)
 
     def naming(self, epoch: int, kind: str, granted: str) -> str:
         """How an epoch's record names its user; empty for a place or command where that is not known."""

@@ -82,7 +82,7 @@ class ServiceLog(Log):
             EventType.BUFFERED: (GROUPS, self._buffered),
             EventType.RAISED: (GROUPS, self._raised),
             EventType.RELEASED: (GROUPS, self._released),
-            EventType.TICKED: (GROUPS, self._split.ticked),
+            EventType.TICKED: (GROUPS, lambda e: self._split.ticked(e, self._withheld.arrivals)),
             EventType.BATCHED: (GROUPS, self._split.batched),
             EventType.SUPPRESSED: (COMPLETENESS, self._given_up.suppressed),
             EventType.WITHDRAWN: (COMPLETENESS, self._withdrawn),
@@ -180,7 +180,7 @@ class ServiceLog(Log):
         fields = event.fields
         session = str(fields["session"])
         self._sets.buffered(session)
-        self._withheld.gone(session)
+        self._withheld.taken_unread(session, event.number)
         with check_of(GROUPS):
             self._groups.blinded(int(str(fields["epoch"])), str(fields.get("kind", "general")))
 

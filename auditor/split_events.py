@@ -7,6 +7,7 @@ from auditor.checks.c5_groups import Groups
 from auditor.checks.c5_split import SplitReplay
 from auditor.checks.c5_split_entries import Judge
 from auditor.checks.c5_split_shape import verify_batched
+from auditor.checks.c7_arrivals import Arrivals
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_shown import Named
 from auditor.event_log import check_of
@@ -48,15 +49,19 @@ class SplitEvents:
             by = Judge(judge, good, self._groups.fills(epoch))
             split.released(number, str(event.fields["audience"]), payload, by)
 
-    def ticked(self, event: Event) -> None:
-        """TICKED."""
+    def ticked(self, event: Event, arrivals: Arrivals) -> None:
+        """TICKED; the last one is the epoch's end, which waits for nobody."""
         epoch = int(str(event.fields["epoch"]))
         split, judge = self._of(epoch), self._policies.of(epoch)
         if split is not None:
             self._groups.overdue.due(epoch, split.due_since(self._policies.trust.epochs.start(epoch)))
             split.ticked(int(str(event.fields["tick"])))
         if judge is not None and judge.split is not None:
-            self._times.ticked(event, judge.split.bucket_s)
+            tick = int(str(event.fields["tick"]))
+            due = self._policies.trust.epochs.start(epoch) + tick * judge.split.bucket_s
+            if tick < judge.split.ticks:
+                arrivals.ticked(1000 * due, event.number)
+            self._times.ticked(event, due)
 
     def batched(self, event: Event) -> None:
         """BATCHED: what parties acknowledge is what the replay of the epoch shows."""

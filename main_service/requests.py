@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from main_service.backlog import Backlog
 from main_service.epochs import EpochKeys
 from main_service.identity import EpochSecrets, Service
 from main_service.responder import Answering, Context, Outcome, Reply, Upstream
@@ -129,6 +130,7 @@ class RequestPath:
         self._wake = wake
         self._share = share
         self._promises = promises
+        self._backlog = Backlog(store, service.watch)
         self._running: dict[bytes, asyncio.Future[SignedMessage]] = {}
         self._scheduler = FairScheduler()
 
@@ -139,7 +141,7 @@ class RequestPath:
             shown: credential, or empty. turn: its caller's time; how long it waits for who answers is added.
 
         Raises:
-            OverloadedError: its caller's time was over before anything was looked at.
+            OverloadedError: its caller's time was over before anything was looked at, or too much waits to be filed.
             CredentialNeededError: repeat with the credential. ProxidError: a check failed, and REFUSED is recorded,
                 once: the same bytes get the same refusal for `nonce_ttl`.
         """
@@ -170,6 +172,7 @@ class RequestPath:
         return answer
 
     async def _ask(self, signed: SignedMessage, shown: bytes, turn: Turn) -> SignedMessage:
+        await self._backlog.require()  # first: who waits for it goes on in portions as well
         await self._scheduler.slot(turn)
         turn.require()
         try:

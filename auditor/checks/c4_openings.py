@@ -7,8 +7,8 @@ service gave. A classifier that failed is believed all the same: it may not fail
 from collections.abc import Callable
 from typing import Final
 
+from auditor.checks.c7_reasons import TEXTS
 from auditor.checks.c7_texts import WithheldTexts
-from auditor.checks.c7_withheld import TEXTS
 from auditor.findings import COMMITS, MAIN_SERVICE, Report
 from auditor.policies import Policies
 from proxid.anonymise.slotted.places import parse_location

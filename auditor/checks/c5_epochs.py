@@ -105,15 +105,14 @@ class EpochTimes:
             self._report.counts["epochs.believed"] += 1
             self._report.believe(GROUPS, "epoch_alone")
 
-    def ticked(self, event: Event, bucket_s: int) -> None:
+    def ticked(self, event: Event, due: int) -> None:
         """TICKED in MS's log; raises GroupMismatchError if the tick comes before its time, by MS's own word.
 
         Args:
-            bucket_s: seconds between two ticks.
+            due: when it may come, Unix seconds.
         """
         fields = event.fields
         epoch, time = int(str(fields["epoch"])), int(str(fields["time"]))
-        due = self._policies.trust.epochs.start(epoch) + int(str(fields["tick"])) * bucket_s
         if time < due * 1000:
             raise GroupMismatchError("a tick came before its time")
         self.own(epoch, time)

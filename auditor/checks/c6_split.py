@@ -221,7 +221,7 @@ class SplitDeliveries:
         self._go({lane for lane in entered if lane[0] in parties and lane[1] < epoch}, (event, ""), time_ms)
 
     def _go(self, lanes: set[Lane], went: Went, time_ms: int) -> None:
-        late = coming_seconds(self._policies.longest_grace()) + _LENIENT
+        late = coming_seconds(self._policies.longest(lambda trust: trust.epoch_grace)) + _LENIENT
         for lane in lanes:
             if time_ms / 1000 >= self._epochs.end(lane[1]) + late:
                 self._barred.add(lane)

@@ -1,66 +1,164 @@
-"""In which order what was received is taken up (check 7 of DESIGN 10.4): who is held back may choose with whom to wait.
+"""In which order, and when, what was received is taken up (check 7 of DESIGN 10.4): who is held back waits with others.
 
 MS takes requests up as they came, in batches, within which the order is its own: that is the stated bound, and what it
-orders otherwise within it is counted as believed (docs/adr/0023).
+orders otherwise within it is counted as believed (docs/adr/0023). Nor does it receive anything, or go by a tick, while
+something waits that it should long have taken up, whatever crashes lie in between.
 """
 
 from typing import Final, NamedTuple
 
-from auditor.findings import COMPLETENESS, MAIN_SERVICE, Report
+from auditor.checks.c7_reasons import IN_TURN, TEXTS, TOLD
+from auditor.findings import COMPLETENESS, MAIN_SERVICE, Report, Unchecked
+from auditor.policies import Policies
+from proxid.evidence.events import Event
+from proxid.protocol.consent import TYPES
+from proxid.protocol.request import ANSWERED, HELD
 
 BOUND: Final = 256
 """Requests that may be taken up before one that came earlier: two batches."""
+_SPARE: Final = 60.0
+"""Seconds: what MS knows of what waits is of a moment ago."""
+_AGAIN_MS: Final = 300_000
+"""One of an earlier release that was away may, for moments, receive something before it has taken up what waits."""
+
+
+class Within(NamedTuple):
+    """When MS received a request, by its own clock, as its time and policy tell (Unix milliseconds): not before `first`
+    if it was answered at once, not after `last`.
+    """
+
+    first: int
+    last: int
+
+
+def received_within(policies: Policies, epoch: int, time_ms: int) -> Within | None:
+    """When MS received a request of an epoch and a time; None if nothing can be judged by the epoch's policy."""
+    judge = policies.of(epoch)
+    if judge is None:
+        return None
+    skew = max(judge.clock_skew, policies.trust.clock_skew)
+    return Within(time_ms - int(1000 * skew), time_ms + int(1000 * (skew + ANSWERED)))
 
 
 class ArrivalsState(NamedTuple):
     """An `Arrivals`, for storing."""
 
-    open: dict[str, int]
+    open: dict[str, tuple[int, int]]
     taken: int
+    newest: str
+    late: str
+    since: int
+    doubts: int
 
 
 class Arrivals:
     """Requests that were received and not taken up yet.
 
     For each it is known after how many others it is its turn at the latest: those that had been taken up when it came,
-    and those that waited then.
+    and those that waited then. Who ends in the step in which it is received waits for no turn, and others not for it.
     """
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._open: dict[str, int] = {}
+        self._open: dict[str, tuple[int, int]] = {}
+        """Turn, and when it had been received at the latest; 0: that is not known."""
         self._taken = 0
+        self._newest = ""
+        """Which was received last."""
+        self._late, self._since, self._doubts = "", 0, 0
+        """Which request was found held back last, since what time, and how many were found so once."""
 
-    def received(self, session: str) -> None:
+    def received(self, session: str, within: Within | None = None, event: int = 0) -> None:
         """RECEIVED."""
-        self._open[session] = self._taken + len(self._open)
+        last = 0
+        if within is not None:
+            last = within.last
+            self._worked(within.first - int(1000 * (HELD + _SPARE)), event, last)
+        self._open[session] = self._taken + len(self._open), last
+        self._newest = session
 
-    def gone(self, session: str) -> None:
-        """It was withheld without waiting for its turn."""
-        self._open.pop(session, None)
+    def ticked(self, due_ms: int, event: int) -> None:
+        """A tick that was due at a time (Unix milliseconds): whatever was asked before it is taken up."""
+        self._worked(due_ms - int(1000 * _SPARE), event)
+
+    def _worked(self, until: int, event: int, latest: int = 0) -> None:
+        """MS should have taken up all that was received until a time. latest: when it had surely received another."""
+        if not self._open:
+            return
+        session, (turn, last) = next(iter(self._open.items()))
+        if not last:
+            if latest:
+                self._open[session] = turn, latest
+            return
+        if until <= last:
+            return
+        if self._late != session:
+            self._late, self._since = session, until
+            self._doubts += 1
+        elif 0 < self._since < until - _AGAIN_MS:
+            self._since = 0
+            self._doubts -= 1
+            text = "a request was held back while others were received, or a tick came, long after it"
+            self._report.add(COMPLETENESS, MAIN_SERVICE, event, text)
+
+    def withheld(self, event: Event, session: str, reason: str) -> None:
+        """SUPPRESSED of what never waited for a group."""
+        if event.fields.get("kind") in TYPES or reason in TEXTS or reason in IN_TURN:
+            self.taken(session, event.number)
+        elif reason in TOLD:
+            self.gone(session, event.number)
+        else:
+            self.ended(session, event.number)
+
+    def gone(self, session: str, event: int) -> None:
+        """It was withheld without waiting for its turn: nobody else waits for it any more."""
+        if next(reversed(self._open), "") != session and session in self._open:
+            later = False
+            for other, (turn, last) in self._open.items():
+                if later:
+                    self._open[other] = turn - 1, last
+                later = later or other == session
+        found = self._open.pop(session, None)
+        if found is not None:
+            self._verify_turn(self._taken - found[0], event)
+
+    def ended(self, session: str, event: int) -> None:
+        """It was withheld in the step in which it was received, or else it was its turn."""
+        if session == self._newest:
+            self._open.pop(session, None)
+        else:
+            self.taken(session, event)
 
     def taken(self, session: str, event: int) -> None:
         """It was its turn, as an event of this number says."""
-        turn = self._open.pop(session, None)
-        self._taken += 1
-        if turn is None or self._taken - 1 <= turn:
+        found = self._open.pop(session, None)
+        if found is None:
             return
-        self._report.believe(COMPLETENESS, "order")
-        if self._taken - 1 - turn > BOUND:
+        before = self._taken - found[0]
+        self._taken += 1
+        if before > 0:
+            self._report.believe(COMPLETENESS, "order")
+            self._verify_turn(before, event)
+
+    def _verify_turn(self, before: int, event: int) -> None:
+        if before > BOUND:
             text = "a request was held back while others that came later were taken up"
             self._report.add(COMPLETENESS, MAIN_SERVICE, event, text)
 
     def finish(self) -> None:
         """At the end: nothing is held back."""
-        held = sum(self._taken - turn > BOUND for turn in self._open.values())
+        held = sum(self._taken - turn > BOUND for turn, _ in self._open.values())
         if held:
             text = f"{held} requests are held back while others that came later were taken up"
             self._report.add(COMPLETENESS, MAIN_SERVICE, 0, text)
+        if self._doubts:
+            text = f"{self._doubts} requests waited while others were received, or a tick came, long after them"
+            self._report.missing.append(Unchecked(COMPLETENESS, MAIN_SERVICE, text))
 
     def state(self) -> ArrivalsState:
         """For storing."""
-        return ArrivalsState(self._open, self._taken)
+        return ArrivalsState(self._open, self._taken, self._newest, self._late, self._since, self._doubts)
 
     def restore(self, state: ArrivalsState) -> None:
         """Go on from a state."""
-        self._open, self._taken = state
+        self._open, self._taken, self._newest, self._late, self._since, self._doubts = state

@@ -14,8 +14,9 @@ from auditor.checks.c3_links import People
 from auditor.checks.c5_groups import Groups
 from auditor.checks.c5_places import SPENT
 from auditor.checks.c6_service import Choice, ServiceConsents
-from auditor.checks.c7_arrivals import Arrivals, ArrivalsState
+from auditor.checks.c7_arrivals import Arrivals, ArrivalsState, received_within
 from auditor.checks.c7_dropped import patience
+from auditor.checks.c7_reasons import ACCESS, CHANGED, OVER, RECORDS, TEXTS, TOLD
 from auditor.checks.c7_releases import Releases, ReleasesState
 from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import form_of
@@ -27,16 +28,6 @@ from proxid.evidence.events import Event
 from proxid.protocol import request
 from proxid.protocol.consent import TYPES, audience
 
-TEXTS: Final = frozenset({"rejected", "no_category", "unprocessable", "classifier_failed", "no_place", "no_shape"})
-"""Reasons that rest on what was said, which is not in evidence on purpose."""
-RECORDS: Final = frozenset({"repeated", "capped", "slot_quota"})
-"""Reasons that are replayed: the event holds what would have waited."""
-TOLD: Final = frozenset({"restricted", "erased"})
-"""Reasons that rest on what the gateway told MS."""
-ACCESS: Final = "access"
-OVER, CHANGED = "epoch_over", "consent_changed"
-_IN_TURN: Final = frozenset({OVER, CHANGED})
-"""What was not taken up in time, or is when another choice is in effect, was not before others, whatever it was."""
 _NOT_OVER: Final = "SUPPRESSED: a request was withheld as of an epoch that was over, and it was not"
 _PLACED: Final = frozenset({"location", "command"})
 
@@ -100,7 +91,7 @@ class Withheld:
         self._obligations = obligations
         self._groups = groups
         self._report = report
-        self._arrivals = Arrivals(report)
+        self.arrivals = Arrivals(report)
         self._asked: dict[str, Asked | None] = {}
         self._claims: dict[str, list[Claim]] = {}
         """By PROX_ID."""
@@ -122,7 +113,8 @@ class Withheld:
         if len(blocks) != request.BLOCKS:
             return
         prox_id = blocks[request.USER].decode("utf-8", "replace")
-        self._arrivals.received(session)
+        within = received_within(self._policies, header.epoch, header.time_ms)
+        self.arrivals.received(session, within, event.number)
         choice = self._consents.of(prox_id, event.tags)
         forwarded = partial(self._obligations.sets.forwarded_at, session)
         self._consents.asked(prox_id, choice, forwarded, header.time_ms)
@@ -135,7 +127,7 @@ class Withheld:
 
     def received_unread(self, session: str) -> None:
         """RECEIVED that cannot be read."""
-        self._arrivals.received(session)
+        self.arrivals.received(session)
         self._asked[session] = None
 
     def taken(self, session: str, event: int) -> Asked | None:
@@ -147,16 +139,21 @@ class Withheld:
         if session not in self._asked:
             raise GroupMismatchError("a record waits whose request was not received, or that was withheld")
         asked = self._asked.pop(session)
-        self._arrivals.taken(session, event)
+        self.arrivals.taken(session, event)
         if asked is not None and asked.access:
             raise GroupMismatchError("a request to see what is held was taken for a question")
         for claim in self._claims.get(asked.prox_id, ()) if asked is not None else ():
             claim.again = True
         return asked
 
-    def gone(self, session: str) -> None:
-        """What is known of a request is not needed any more."""
-        self._arrivals.gone(session)
+    def taken_unread(self, session: str, event: int) -> None:
+        """A request's record waits now, and cannot be read."""
+        self.arrivals.taken(session, event)
+        self._asked.pop(session, None)
+
+    def suppressed_unread(self, event: Event, session: str, reason: str) -> None:
+        """SUPPRESSED that cannot be read."""
+        self.arrivals.withheld(event, session, reason)
         self._asked.pop(session, None)
 
     def suppressed(self, event: Event, session: str, reason: str) -> Asked | None:
@@ -166,9 +163,7 @@ class Withheld:
             RecordMismatchError: the reason is none.
         """
         form, asked = form_of(event), self._asked.pop(session, None)
-        if event.fields.get("kind") in TYPES or reason in _IN_TURN:
-            self._arrivals.taken(session, event.number)
-        self._arrivals.gone(session)
+        self.arrivals.withheld(event, session, reason)
         self.releases.said("suppressed", form)
         if reason in TEXTS and (reason != "classifier_failed" or event.fields.get("pipeline")):
             # What read a request is named, or who asked it could open it to no avail.
@@ -280,7 +275,7 @@ class Withheld:
         Args:
             now: Unix seconds up to which the logs were read.
         """
-        self._arrivals.finish()
+        self.arrivals.finish()
         self.releases.finish(self._report)
         self._denied |= {number for epoch, number in self._over.items() if now < self._end(epoch)}
         for number in self._denied:
@@ -320,10 +315,10 @@ class Withheld:
     def state(self) -> WithheldState:
         """For storing."""
         own = (self._asked, self._claims, self._over, self.releases.state(), self._denied)
-        return WithheldState(*own, self._arrivals.state())
+        return WithheldState(*own, self.arrivals.state())
 
     def restore(self, state: WithheldState) -> None:
         """Go on from a state."""
         self._asked, self._claims, self._over, releases, self._denied, arrivals = state
         self.releases.restore(releases)
-        self._arrivals.restore(arrivals)
+        self.arrivals.restore(arrivals)

@@ -38,18 +38,18 @@ class Splitting:
         self._epochs = epochs
         self._integrator = integrator
 
-    async def tick(self, epoch: int, now: float) -> None:
+    async def tick(self, epoch: int, now: float, taken: float) -> None:
         """Begin the tick that is due, if one is, and let go what it took; nothing for an epoch of pairs.
 
         Args:
-            now: Unix seconds, by a clock that is relied on.
+            now: Unix seconds, by a clock that is relied on. taken: what was asked until then is classified.
         """
         secrets = await self._secrets(epoch)
         settings = secrets.terms.split
         if settings is None:
             return
         await self._finish(secrets, settings)
-        due = settings.tick(now - self._service.epochs.start(epoch))
+        due = settings.tick(taken - self._service.epochs.start(epoch))
         if due and await self._store.tick(epoch, due, settings, now):
             await self._finish(secrets, settings)
 

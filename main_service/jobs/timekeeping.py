@@ -47,7 +47,8 @@ class Timekeeper:
         """Move up, in bounded steps, and close slots; nothing while nobody has confirmed the clock.
 
         At a start nothing contradicts a wrong one yet, and what a slot's end has let go does not wait again. A slot
-        ends once what was asked in it is classified, or that would be of another time than it was asked at.
+        ends, and a tick comes, once what was asked before is classified, or that would be of another time than it was
+        asked at.
         """
         now = self._service.clock()  # first: a clock that is set from here on is not gone by
         if not self._service.watch.confirmed():
@@ -60,7 +61,7 @@ class Timekeeper:
                     await self._slots.close(epoch, kind, taken)
             while (await self._pool.tick(epoch, now)).more:
                 pass
-            await self._splitting.tick(epoch, now)
+            await self._splitting.tick(epoch, now, taken)
 
     async def close_epochs(self) -> None:
         """Close epochs whose grace time is over: suppress what waits, release what formed, destroy the secrets.

@@ -5,7 +5,7 @@ import asyncio
 from main_service.store.requests import Pending, RequestStore
 from proxid.evidence.events import EventType
 from proxid.runtime.evidence_log.encryptor import PlainEvent
-from tests.support.lies import MAIN, Liar, lie
+from tests.support.lies import MAIN, Liar, lie, unseen
 from tests.support.lies_epochs import patiently
 from tests.support.lies_reasons import named, waits
 from tests.support.lies_unsaid import HOUR, early
@@ -55,6 +55,17 @@ async def service_holds_somebody_back_behind_requests_of_who_allows_nothing(liar
         await liar.trial.ask("node1 question", PEOPLE[7:])
     await liar.trial.ask("node1 question", PEOPLE[:1])
     for person in PEOPLE[1:7]:
+        await liar.trial.ask("node1 question", (person,))
+    await waits(liar, 1)
+    free.append(True)
+    await liar.trial.settle()
+
+
+@unseen("order")
+async def service_takes_somebody_up_after_those_who_came_later(liar: Liar) -> None:
+    await liar.trial.consent()
+    free = holds_back(liar, (await liar.trial.device.session(PEOPLE[0])).prox_id)
+    for person in PEOPLE[:4]:
         await liar.trial.ask("node1 question", (person,))
     await waits(liar, 1)
     free.append(True)

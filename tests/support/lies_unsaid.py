@@ -153,7 +153,7 @@ async def service_sends_a_group_that_it_does_not_log_to_a_party_that_keeps_silen
     await store.aclose()
 
 
-@unseen("order")
+@lie(7)
 async def service_says_in_the_evening_that_a_request_of_the_morning_was_too_late(liar: Liar) -> None:
     """It was answered, and not taken up until the epoch was over, while others were."""
     session: list[str] = []
@@ -171,12 +171,10 @@ async def service_says_in_the_evening_that_a_request_of_the_morning_was_too_late
         return out
 
     liar.records(MAIN, late)
-    await liar.trial.consent()
-    await liar.trial.ask("node9 question", PEOPLE[:1])
-    await liar.trial.settle()
+    await early(liar)
+    await later(liar, HOUR, "node9 question", PEOPLE[0])
     for person in PEOPLE[1:5]:
-        await liar.trial.ask("node1 question", (person,))
-        await liar.trial.settle()
+        await later(liar, HOUR, "node1 question", person)
     await next_day(liar)
 
 

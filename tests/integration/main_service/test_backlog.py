@@ -10,7 +10,8 @@ from main_service.jobs.timekeeping import Timekeeper
 from proxid.errors import Code, RefusedError
 from proxid.protocol.request import HELD
 from proxid.runtime.store import connect
-from tests.support.lies_epochs import CLOCKS, patiently
+from tests.support.days import CLOCKS
+from tests.support.lies_epochs import patiently
 from tests.support.split_house import clean, house
 from tests.support.trial import PEOPLE, Trial, running
 

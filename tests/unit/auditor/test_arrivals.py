@@ -1,12 +1,17 @@
 """Requests are taken up as they came (check 7): within two batches in any order, and not beyond."""
 
 import random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from auditor.checks.c7_arrivals import BOUND, Arrivals
-from auditor.findings import COMPLETENESS, Report
+from auditor.checks.c7_arrivals import BOUND, Arrivals, Within
+from auditor.findings import COMPLETENESS, Report, Verdict
 from auditor.plain import dumps, loads
+from main_service.backlog import Backlog
+from proxid.errors import OverloadedError
+from proxid.protocol.request import ANSWERED, HELD
 
 
 def names(count: int) -> list[str]:
@@ -20,7 +25,7 @@ def test_batches_in_any_order_with_others_that_are_withheld_at_once_are_honest(b
     for name in names(5000):
         arrivals.received(name)
         if source.random() < 0.5:
-            arrivals.gone(name)
+            arrivals.ended(name, 1)
             continue
         waiting.append(name)
         if source.random() < 0.01:  # the service was away, and a backlog is worked off
@@ -48,3 +53,112 @@ def test_who_is_held_back_beyond_that_is_named(late: bool) -> None:
         arrivals.taken(first, 9)
     arrivals.finish()
     assert [(v.rule, v.event) for v in report.violations] == [(COMPLETENESS, 9 * late)]
+
+
+@pytest.mark.parametrize("how", ["gone", "ended"])
+def test_nobody_waits_for_who_ends_without_a_turn(how: str) -> None:
+    """Whenever that is said: what waits for nothing gives nobody time."""
+    report = Report()
+    arrivals = Arrivals(report)
+    *nothing, held = names(BOUND + 1)
+    others = [f"other {number}" for number in range(BOUND + 1)]
+    for name in (*nothing, held):
+        arrivals.received(name)
+    for name in nothing:
+        getattr(arrivals, how)(name, 1)
+    for name in others:
+        arrivals.received(name)
+        arrivals.taken(name, 2)
+    arrivals.taken(held, 9)
+    assert (COMPLETENESS, 9) in [(v.rule, v.event) for v in report.violations]
+
+
+def test_who_is_erased_in_the_queue_delays_nobody() -> None:
+    report = Report()
+    arrivals = Arrivals(report)
+    first, *erased = names(3 * BOUND)
+    for name in (first, *erased):
+        arrivals.received(name)
+    for name in erased:
+        arrivals.gone(name, 1)
+    arrivals.taken(first, 2)
+    arrivals.finish()
+    assert report.violations == []
+
+
+def within(seconds: float, skew: float = 120.0) -> Within:
+    return Within(int(1000 * (seconds - skew)), int(1000 * (seconds + skew + ANSWERED)))
+
+
+LATE = 2 * 120.0 + ANSWERED + HELD + 60.0
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict"),
+    [
+        ([0.0, LATE, LATE + 900.0, LATE + 1800.0], Verdict.VIOLATION),
+        ([0.0, LATE - 1.0, LATE, LATE], Verdict.CLEAN),
+        ([0.0, LATE + 7200.0, LATE + 7201.0], Verdict.UNCHECKED),
+    ],
+)
+def test_nothing_is_received_long_after_what_waits(times: list[float], verdict: Verdict) -> None:
+    report = Report()
+    arrivals = Arrivals(report)
+    for number, seconds in enumerate(times):
+        arrivals.received(f"{number}", within(seconds), number)
+        state = type(arrivals.state())
+        arrivals.restore(loads(state, dumps(state, arrivals.state())))
+    for number in range(len(times)):
+        arrivals.taken(f"{number}", 99)
+    arrivals.finish()
+    assert report.verdict is verdict
+    assert len(report.violations) == (verdict is Verdict.VIOLATION)
+
+
+def test_no_two_ticks_come_while_one_waits() -> None:
+    report = Report()
+    arrivals = Arrivals(report)
+    arrivals.received("hidden")
+    arrivals.received("held", within(0.0), 1)
+    arrivals.taken("hidden", 2)
+    arrivals.ticked(3_600_000, 3)
+    arrivals.ticked(7_200_000, 4)
+    arrivals.ticked(10_800_000, 5)
+    assert [v.event for v in report.violations] == [4]
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_a_service_that_heeds_what_waits_is_accused_by_no_clock(seed: int) -> None:
+    """Devices' clocks differ by the skew, answers take minutes, and its clock is set while it files nothing."""
+    source, report, waiting = random.Random(seed), Report(), list[SimpleNamespace]()
+    arrivals, now, offset = Arrivals(report), 100_000.0, 0.0
+
+    async def pending(_: int) -> list[SimpleNamespace]:
+        return waiting[:1]
+
+    watch: Any = SimpleNamespace(wall=lambda: now + offset)
+    store: Any = SimpleNamespace(pending=pending)
+    backlog, refused = Backlog(store, watch), 0
+    for number in range(3000):
+        now += source.expovariate(1 / 20)
+        watch.monotonic = now
+        if source.random() < 0.01:
+            now += source.uniform(0, 20_000)
+        if source.random() < 0.01:
+            offset = source.uniform(-5000, 5000)
+        if source.random() < 0.02:
+            for one in waiting:
+                arrivals.taken(one.name, number)
+            waiting.clear()
+        try:
+            await backlog.require()
+        except OverloadedError:
+            refused += 1
+            continue
+        shown = now + offset + source.uniform(-120, 120)
+        time_ms = int(1000 * (now + offset + source.uniform(0, 60)))
+        arrivals.received(f"{number}", within(shown), number)
+        waiting.append(SimpleNamespace(name=f"{number}", time_ms=time_ms))
+    arrivals.finish()
+    assert refused
+    assert report.verdict is Verdict.CLEAN, (report.violations, report.missing)

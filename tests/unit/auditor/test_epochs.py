@@ -187,9 +187,8 @@ BUCKET = DAY // 4
 
 
 def ticked(told: Told, tick: int, at: float) -> None:
-    told.times.ticked(
-        Event(1, EventType.TICKED, bytes(16), encode_header(epoch=10, tick=tick, time=int(at * 1000)), b""), BUCKET
-    )
+    header = encode_header(epoch=10, tick=tick, time=int(at * 1000))
+    told.times.ticked(Event(1, EventType.TICKED, bytes(16), header, b""), EPOCHS.start(10) + tick * BUCKET)
 
 
 def test_ticks_in_their_time_are_clean_however_late() -> None:

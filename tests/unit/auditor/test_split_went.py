@@ -23,7 +23,7 @@ CONTENTS, LATER = group_number("contents", 1), group_number("contents", 2)
 def split() -> Iterator[SplitDeliveries]:
     """Ann has an entry. The main service released a portion, the contents, and something else."""
     sets, report = Sets(), Report()
-    policies: Any = SimpleNamespace(trust=SimpleNamespace(epochs=Epochs(86_400)), longest_grace=lambda: 10_800.0)
+    policies: Any = SimpleNamespace(trust=SimpleNamespace(epochs=Epochs(86_400)), longest=lambda _: 10_800.0)
     people: Any = SimpleNamespace()
     found = SplitDeliveries(policies, people, sets, Consents(), report)
     found._entered["ann"] = {(PARTY, EPOCH, AUDIENCE)}

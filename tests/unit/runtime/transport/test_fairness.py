@@ -11,6 +11,7 @@ import pytest
 import gateway.requests
 import main_service.requests
 from proxid.errors import MessageInvalidError
+from proxid.runtime.clock import Clocks, ClockWatch
 from proxid.runtime.transport.fairness import PORTION, FairScheduler, Turn
 
 
@@ -95,7 +96,10 @@ class Log:
 
 
 class Refusals:
-    """Stands where a refusal would be recorded."""
+    """Stands where a refusal would be recorded; nothing waits there."""
+
+    async def pending(self, _: int) -> list[Any]:
+        return []
 
     async def refuse(self, _session: bytes, rule: str, _ttl: int) -> str:
         return rule
@@ -103,7 +107,7 @@ class Refusals:
 
 SEEN: list[int] = []
 TURNS: list[Turns] = []
-NOTHING, SERVICE = cast(Any, None), cast(Any, SimpleNamespace(nonce_ttl=300))
+NOTHING, SERVICE = cast(Any, None), cast(Any, SimpleNamespace(nonce_ttl=300, watch=ClockWatch(Clocks(), 120.0)))
 PATHS = {
     "gateway": lambda: Gateway(*[NOTHING] * 5, cast(Any, Log())).ask,
     "main service": lambda: MainService(SERVICE, cast(Any, Refusals()), *[NOTHING] * 6).ask,
