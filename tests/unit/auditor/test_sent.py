@@ -142,3 +142,19 @@ def test_what_was_dropped_is_not_sent_any_more(audit: Audit) -> None:
     audit.cut(5)
     with pytest.raises(RecordMismatchError):
         audit.sets.shown.sent(PORTION, [P.hex(), Q.hex()])
+
+
+def test_what_holds_and_was_sent_and_not_acknowledged_is_judged_entry_by_entry(audit: Audit) -> None:
+    audit.released()
+    audit.sets.entries.holds(PORTION)
+    audit.withdraws(5)
+    audit.portion(10)
+    assert audit.found() == [(CONSENT, 10)]
+
+
+def test_contents_that_hold_and_were_sent_and_not_acknowledged_accuse_nobody(audit: Audit) -> None:
+    named = (1, "contents-1", "acme")
+    audit.sets.released(named, 1)
+    audit.sets.entries.holds(named)
+    audit.sets.sent(named, 10)
+    assert audit.found() == []
