@@ -253,7 +253,7 @@ class Sets:
 
     def sent_only(self) -> list[Dropped]:
         """Groups and entries that were sent and not delivered, by the event that says so, where it is known of whom."""
-        where = "WHERE sent IS NOT NULL AND delivered IS NULL AND people IS NOT NULL"
+        where = "WHERE sent IS NOT NULL AND delivered IS NULL AND length(people)>0"
         rows = self._db.execute(f"SELECT epoch, grp, party, sent, '', grants, people FROM deliveries {where}")  # noqa: S608
         entries = (self.entries.among(named, event, self.shown.sent_of(named)) for named, event in self.entries.sent())
         return [*(Dropped(*row) for row in rows), *chain.from_iterable(entries)]
