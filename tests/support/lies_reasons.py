@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import main_service.rpc
 from gateway.store.library import GatewayStore
 from gateway.upstream import MainServiceClient
 from main_service.intake import Anonymiser, NotLogged, Withheld
@@ -312,7 +313,24 @@ async def gateway_drops_as_withdrawn_what_nobody_withdrew(liar: Liar) -> None:
 
 @lie(7)
 async def gateway_drops_as_invalid_what_holds(liar: Liar) -> None:
+    """Nobody but the two knows what the main service sent."""
+    liar.hides = True
     await dropping(liar, "invalid")
+
+
+@lie(7, quick=True)
+async def service_sends_the_gateway_other_records_than_it_logs(liar: Liar) -> None:
+    """They do not hold, and an honest gateway drops them."""
+    liar.hides = True
+    honest = main_service.rpc.encoded_to_wire
+
+    def other(data: bytes) -> Any:
+        record = honest(data)
+        record.signature = bytes(len(record.signature))
+        return record
+
+    liar.patch.setattr(main_service.rpc, "encoded_to_wire", other)
+    await liar.trial.busy(1)
 
 
 @lie(7)
