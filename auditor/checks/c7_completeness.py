@@ -282,10 +282,10 @@ class Sets:
         self._db.execute(f"UPDATE deliveries SET grants=?, people=? {where}", (grant, people, *named))  # noqa: S608
 
     def undecided(self) -> list[Dropped]:
-        """Groups that the gateway dropped, and nobody knows yet whether it had to; forgets what was delivered."""
+        """What the gateway dropped, not as invalid (`EntrySets.invalid`), and nobody knows yet whether it had to."""
         self._db.execute("UPDATE deliveries SET people=NULL WHERE delivered IS NOT NULL AND people IS NOT NULL")
-        columns = "epoch, grp, party, dropped, reason, grants, people"
-        rows = self._db.execute(f"SELECT {columns} FROM deliveries WHERE dropped>0 AND length(people)>0")  # noqa: S608
+        columns, where = "epoch, grp, party, dropped, reason, grants, people", "length(people)>0 AND reason<>'invalid'"
+        rows = self._db.execute(f"SELECT {columns} FROM deliveries WHERE dropped>0 AND {where}")  # noqa: S608
         return [*(Dropped(*row) for row in rows), *self.entries.undecided()]
 
     def decide(self, drop: Dropped) -> None:

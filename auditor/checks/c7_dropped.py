@@ -83,7 +83,7 @@ class Drops:
         """
         wrong = check_sent(self._sets, self._consents(), self._people, self._obligations, self._report)
         if invalid := self._sets.entries.invalid():
-            text = f"{invalid} portions of entries or contents were dropped as invalid, and hold as the main service"
+            text = f"{invalid} groups, portions or contents were dropped as invalid, and hold as the main service"
             what = "released them: it sent others than it logged, or the gateway kept them back"
             self._report.missing.append(Unchecked(COMPLETENESS, "", f"{text} {what}"))
         waiting, found = 0, self._sets.undecided()

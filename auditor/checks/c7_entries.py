@@ -73,8 +73,8 @@ class EntrySets:
         self._db.execute(f"UPDATE deliveries SET people=x'' WHERE {_PLACE} AND delivered IS NULL", named)  # noqa: S608
 
     def invalid(self) -> int:
-        """How many of these were dropped as ones that do not hold."""
-        where = "dropped IS NOT NULL AND reason='invalid' AND length(people)=0"
+        """How many of these, and of groups that hold, were dropped as ones that do not."""
+        where = "dropped IS NOT NULL AND reason='invalid' AND people IS NOT NULL"
         return int(self._db.execute(f"SELECT COUNT(*) FROM deliveries WHERE {where}").fetchone()[0])  # noqa: S608
 
     def undecided(self) -> list[Dropped]:
