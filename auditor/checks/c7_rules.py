@@ -1,9 +1,10 @@
 """What the sets of both logs must say of each other (check 7 of DESIGN 10.4).
 
 What a service owes it must have done by a time at which it was demonstrably at work, as what people asked of it since
-shows: one that was away had no time for it. Until then what is old by the clock is `unchecked`.
+shows that it received: one that was away had no time for it. Until then what is old by the clock is `unchecked`.
 """
 
+from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
 from auditor.checks.c7_completeness import Sets
@@ -15,6 +16,9 @@ OWED_SECONDS: Final = ANSWERED + HELD + 60.0
 """Besides the skew of two clocks: for so long people may ask while a request is owed something."""
 _APART_MS: Final = 300_000
 """Between two requests that show a service at work, which may be killed between any two steps."""
+_PAGE: Final = 1 << 16
+"""Requests that are looked at at a time."""
+_NEVER: Final = 1 << 62
 _NAMED: Final = 20
 """Violations of one kind that are listed; the rest is counted."""
 
@@ -108,12 +112,35 @@ def check(sets: Sets, times: Times, seen: int, report: Report) -> None:
 def _last_owed(sets: Sets, times: Times) -> dict[str, int]:
     """The last event of what must be done by now: as its service was at work and, as `old_`, by the clock."""
     found = dict[str, int]()
-    for column in ("forwarded", "received"):
-        latest = f"SELECT COALESCE(MAX({column}), 0) FROM sessions"  # noqa: S608 - one of two names
-        newest = sets.rows(latest)[0][0]
-        apart = max(0.0, min(_APART_MS, times.owed))
-        at_work = sets.rows(f"{latest} WHERE {column}<=:until", {"until": newest - apart})[0][0]
+    for column, owed in (("forwarded", _NOWHERE), ("received", _UNFILED)):
+        first = sets.rows(f"SELECT COALESCE(MIN({column}_at), 0) {owed}")[0][0]
+        found[column] = _owed_at_work(sets, times, column, first) if first else 0
         last = f"SELECT COALESCE(MAX({column}_at), 0) FROM sessions WHERE {column} BETWEEN 1 AND :until"  # noqa: S608
-        for name, until in ((column, at_work), (f"old_{column}", times.now)):
-            found[name] = sets.rows(last, {"until": until - times.owed})[0][0]
+        found[f"old_{column}"] = sets.rows(last, {"until": times.now - times.owed})[0][0]
     return found
+
+
+def _owed_at_work(sets: Sets, times: Times, column: str, first: int) -> int:
+    """The last event behind which people asked for as long as something may be owed, from event `first` on; 0: none.
+
+    That is so long between requests behind it: clocks may have gone back since, or been set ahead, and what was never
+    received, or was refused, may say any time. What MS received it found fresh.
+    """
+    apart, before = max(0.0, min(_APART_MS, times.owed)), _NEVER
+    page = (
+        f"SELECT {column}_at, {column} FROM sessions WHERE {column} BETWEEN 1 AND :now "  # noqa: S608 - one of two names
+        f"AND {column}_at>=:first AND {column}_at<:before AND (received IS NOT NULL OR :owed<=0) "
+        f"ORDER BY {column}_at DESC LIMIT {_PAGE}"
+    )
+    newest, at_work = 0, 0
+    later: list[int] = []  # a heap of those that are not that far before the newest
+    while rows := sets.rows(page, {"now": times.now, "first": first, "before": before, "owed": times.owed}):
+        for event, time in rows:
+            newest = max(newest, time)
+            heappush(later, time)
+            while later and later[0] <= newest - apart:
+                at_work = max(at_work, heappop(later))
+            if time <= at_work - times.owed:
+                return event - (times.owed > 0)
+            before = event
+    return 0

@@ -39,8 +39,10 @@ def audit(times: Sequence[int], owing: int, unfiled: bool = True, fresh: bool = 
 
 @pytest.mark.parametrize("unfiled", [True, False])
 def test_what_is_owed_while_others_ask_for_long_is_a_violation(unfiled: bool) -> None:
-    times = [AT - 60 * MINUTE, AT - 40 * MINUTE, AT - 30 * MINUTE]
+    times = [AT - 60 * MINUTE, AT - 55 * MINUTE, AT - 36 * MINUTE, AT - 30 * MINUTE]
     assert [v.event for v in audit(times, 0, unfiled).violations] == [1]
+    assert audit(times[:3], 0, unfiled).violations == [], "one that was there for a moment, and away again"
+    assert audit([times[0], *times[2:]], 0, unfiled).violations == [], "one that was away for long"
 
 
 @pytest.mark.parametrize("unfiled", [True, False])
