@@ -7,6 +7,7 @@ import pytest
 
 from auditor.checks.c8_told import NOTICE_SECONDS, Told
 from auditor.findings import ERASURE, GATEWAY, Report
+from proxid.errors import RecordMismatchError
 from proxid.evidence.events import Event, EventType, encode_header
 from proxid.protocol.epochs import Epochs
 
@@ -79,6 +80,20 @@ def test_a_party_that_has_left_is_not_told_and_may_come_back(log: Log) -> None:
     assert log.found() == ([], [])
     log.opens(30, 9)
     assert log.found() == ([], [])
+
+
+def test_a_party_that_is_back_was_not_there_to_be_told(log: Log) -> None:
+    log.told.delivered("globex", [TAG], {"ann"})
+    log.opens(9, 8, "acme")
+    log.objects(10)
+    log.opens(20, 9)
+    assert log.found() == ([], [])
+
+
+def test_one_notice_is_of_one_erasure_or_objection(log: Log) -> None:
+    log.objects(10, TO_ACME)
+    with pytest.raises(RecordMismatchError):
+        log.objects(11, TO_ACME)
 
 
 @pytest.mark.parametrize(("sent", "user", "guilty"), [(9, "ann", True), (11, "ann", False), (9, "", True)])
