@@ -71,6 +71,7 @@ class RightsEvents:
         told = event.fields.get("forgotten", [])
         forgotten = {bytes.fromhex(str(tag)) for tag in told} if isinstance(told, list) else set()
         self._forget(tags, forgotten)
+        self._names_somebody(event)
         with check_of(ERASURE):
             self.verify_form(event.fields.get("v") == 2)
             self._obligations.erased(event, tags, self._erasures.epochs, request)
@@ -78,7 +79,8 @@ class RightsEvents:
                 self._report.older("erased")
         untold = event.fields.get("untold", [])
         if isinstance(untold, list):
-            self.untold |= {str(party): event.number for party in untold if str(party) not in self.untold}
+            there = set(map(str, untold)).intersection(self._policies.newest_parties())  # others may be back since
+            self.untold |= {party: event.number for party in there if party not in self.untold}
 
     def _forget(self, tags: set[bytes], forgotten: set[bytes]) -> None:
         left: dict[int, set[bytes]] = {}
@@ -122,9 +124,14 @@ class RightsEvents:
         self._obligations.restrictions.recorded_older(None)
 
     def _objection(self, event: Event, request: RightsRequest | None) -> None:
+        self._names_somebody(event)
         with check_of(ERASURE):
             self.verify_form("notices" in event.fields)
             self._obligations.objected(event, request)
+
+    def _names_somebody(self, event: Event) -> None:
+        notices = event.fields.get("notices")
+        self._report.believe_beside("notice_names", len(notices) if isinstance(notices, list) else 0)
 
     def accessed_unread(self, event: Event) -> None:
         """ACCESSED whose payload has expired."""

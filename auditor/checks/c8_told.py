@@ -75,9 +75,16 @@ class Told:
             self.receivers[tag] = self.receivers.get(tag, frozenset()) | {party}
 
     def made(self, event: Event, notices: list[str], left: Iterable[str] = ()) -> frozenset[str]:
-        """ERASED or OBJECTED says which parties are told by which notices, and which have left: all of these."""
+        """ERASED or OBJECTED says which parties are told by which notices, and which have left: all of these.
+
+        Raises:
+            RecordMismatchError: a notice was made for another event.
+        """
+        again = self.open.keys() & notices
         self.open.update(dict.fromkeys(notices, self.epoch))
         self.named[event.number] = frozenset((*(notice.partition(":")[0] for notice in notices), *left))
+        if again:
+            raise RecordMismatchError("a notice was made for another event")
         return self.named[event.number]
 
     def objected(self, event: Event, user_id: str) -> None:
@@ -136,6 +143,8 @@ class Told:
         for one in missing:
             at = bisect_right(begins, one.event, key=itemgetter(0))
             over = at < len(begins)
+            if at and one.party not in policies.parties_of(begins[at - 1][1]):
+                continue  # it was not there when somebody objected, and may be back since
             if one.party not in (policies.parties_of(begins[at][1]) if over else policies.newest_parties()):
                 continue
             self.missing.append(one)  # which is so in every audit that goes on from here

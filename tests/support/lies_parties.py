@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.notices import Notices
 from gateway.store.library import GatewayStore
-from gateway.store.rights import RightsStore
+from gateway.store.rights import PutNotice, Recipient, RightsStore
 from proxid.evidence.events import EventType, encode_header
 from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.encryptor import PlainEvent
@@ -173,4 +173,17 @@ async def gateway_never_sends_the_notice_of_an_objection(liar: Liar) -> None:
 async def gateway_keeps_a_notice_from_a_party_that_does_not_come_again(liar: Liar) -> None:
     await liar.trial.busy(1)
     keeps_notices(liar)
+    await exercise(liar, Right.ERASE)
+
+
+@unseen("notice_names")
+async def gateway_tells_a_party_that_somebody_else_was_erased(liar: Liar) -> None:
+    """The party deletes nothing, or what is another's; whoever asked can look (`rights status`)."""
+    honest = Notices._made
+
+    def made(self: Notices, kind: str, user_id: str, recipient: Recipient) -> PutNotice:
+        return honest(self, kind, user_id, dataclasses.replace(recipient, name="nobody"))
+
+    await liar.trial.busy(1)
+    liar.patch.setattr(Notices, "_made", made)
     await exercise(liar, Right.ERASE)
