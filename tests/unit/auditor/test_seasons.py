@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_seasons import Seasons
 from auditor.findings import Report
 from auditor.policies import Policies
@@ -71,3 +72,12 @@ def test_without_anything_around_it_the_epoch_is_all_there_is() -> None:
         link(seasons(), START + 86_401, True)
     with pytest.raises(CredentialError):
         link(seasons(), START, False)
+
+
+def test_a_request_that_the_main_service_did_not_take_shows_nothing() -> None:
+    """An accomplice asks with a time that has not come: the main service refuses that, whatever was forwarded."""
+    people = People(Policies(replace(trusted(), season_seconds=SEASON)))
+    link(people.seasons, NOON + OFF + 1, True)
+    before = people.seasons.state()
+    people.verify_not_revoked(Person("bob", bytes(32), "px1bob", EPOCH, True, b""), (NOON + 900) * 1000)
+    assert people.seasons.state() == before
