@@ -221,8 +221,7 @@ class GatewayLog(Log):
                 self.unlinked.update(event.tags)
 
     def _forwarded(self, event: Event) -> None:
-        pair = SanitizedPair.decode(event.payload)
-        session = str(event.fields["session"])
+        pair, session = SanitizedPair.decode(event.payload), str(event.fields["session"])
         self._sets.forwarded(session, pair.original.header.time_ms, event.number)
         if pair.original.session_id.hex() != session:
             raise MessageInvalidError("session id is not the request's hash")
@@ -238,11 +237,12 @@ class GatewayLog(Log):
         self._asked[session] = None
 
     def _answered(self, event: Event) -> None:
-        session, person = self._answers(event)
+        session, person, (time_ms, forwarded) = self._answers(event)
         if person is None:
             return  # what it answers has expired
         pair = SanitizedPair.decode(event.payload)
         self._tuples.answered(pair, bytes.fromhex(session), person)
+        self._people.seasons.answered(time_ms or 0, forwarded or 0)
         if response.blocks_of(pair.original) == response.BLOCKS:
             self._sets.answered_heads.take(response.head_of(pair.original))
         else:
@@ -251,12 +251,12 @@ class GatewayLog(Log):
     def _answered_unread(self, event: Event) -> None:
         self._answers(event)
 
-    def _answers(self, event: Event) -> tuple[str, Person | None]:
+    def _answers(self, event: Event) -> tuple[str, Person | None, tuple[int | None, int | None]]:
         session = str(event.fields["session"])
-        self._sets.answered(session, event.number)
+        asked = self._sets.answered(session, event.number)
         if session not in self._asked:
             raise MessageInvalidError("a session was answered that was not forwarded, or twice")
-        return session, self._asked.pop(session)
+        return session, self._asked.pop(session), asked
 
     def _delivered_unread(self, event: Event) -> None:
         if kind_and_number((named := self._named_delivery(event))[1])[0] != "contents":

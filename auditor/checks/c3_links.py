@@ -129,7 +129,6 @@ class People:
             time_ms: of the message, which the gateway found fresh.
         """
         self.ended.asked(time_ms)
-        self.seasons.asked(time_ms)
         if self.lost.is_lost(person.prox_id):
             raise RegistrationError("message under an epoch key whose place another had taken")
         ended = self.ended.keys.get(name_of_key(person.user_id, person.user_key)) if self.ended.keys else None
@@ -186,7 +185,7 @@ class People:
         enrolment.verify_time(trust.epochs.start(link.epoch))
         self.lost.verify(earlier, credential.instead, link.epoch, event)
         if not credential.instead:
-            self.seasons.linked(enrolment, credential, entered)
+            self.seasons.linked(enrolment, credential, entered, event)
         if subject_tag(credential.evidence_key) != tag:
             raise CredentialError("link is filed under another evidence key than its credential's")
         if not payload.part and link.epoch in self._policies.keyed:

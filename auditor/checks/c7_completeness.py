@@ -104,9 +104,11 @@ class Sets:
         """The request that was forwarded holds: what it is remembered by (`signatures.name_of`)."""
         self._db.execute("UPDATE sessions SET good=? WHERE id=? AND received IS NULL", (good, _key(session)))
 
-    def answered(self, session: str, event: int) -> None:
-        """ANSWERED."""
+    def answered(self, session: str, event: int) -> tuple[int | None, int | None]:
+        """ANSWERED; time and number of what was FORWARDED, if it was."""
         self._put(session, "answered", event)
+        query = "SELECT forwarded, forwarded_at FROM sessions WHERE id=?"
+        return self._db.execute(query, (_key(session),)).fetchone()  # type: ignore[no-any-return]
 
     def answered_at(self, session: str) -> int | None:
         """Number of ANSWERED; None if there was none."""
@@ -218,8 +220,7 @@ class Sets:
 
     def audience(self, named: Delivery) -> str:
         """What the gateway said, or empty."""
-        query = "SELECT told FROM deliveries WHERE epoch=? AND grp=? AND party=?"
-        row = self._db.execute(query, named).fetchone()
+        row = self._db.execute("SELECT told FROM deliveries WHERE epoch=? AND grp=? AND party=?", named).fetchone()
         return "" if row is None else row[0] or ""
 
     def settled(self, party: str) -> int:

@@ -62,4 +62,5 @@ async def gateway_does_not_count_a_seasoned_account_and_says_that_it_was_earlier
     says(liar, False)
     enrolled_at(liar, -QUARTER)
     await liar.trial.consent("everything", PEOPLE[:1])
+    await liar.trial.ask("an earlier question", PEOPLE[:1])
     await liar.trial.busy(1)

@@ -22,11 +22,11 @@ def seasons() -> Seasons:
     return Seasons(Policies(replace(trusted(), season_seconds=SEASON)))
 
 
-def link(found: Seasons, ripe: int, seasoned: bool, entered: int | None = None) -> None:
+def link(found: Seasons, ripe: int, seasoned: bool, entered: int | None = None, event: int = 1) -> None:
     """A key is linked whose account is of age at a time (Unix seconds)."""
     enrolment = Enrolment("ann", bytes(32), ripe - SEASON, b"")
     credential = Credential(bytes(32), EPOCH, "ms", START + 86_400, seasoned, bytes(32))
-    found.linked(enrolment, credential, entered)
+    found.linked(enrolment, credential, entered, event)
 
 
 def doubted(found: Seasons) -> int:
@@ -50,15 +50,15 @@ def test_what_is_asked_next_shows_that_it_was_not_of_age_yet() -> None:
         found = seasons()
         link(found, ripe, True)
         assert doubted(found) == 0
-        found.asked(NOON * 1000)
-        found.asked((NOON + 9_000) * 1000)
+        found.answered(NOON * 1000, 2)
+        found.answered((NOON + 9_000) * 1000, 2)
         assert doubted(found) == left
 
 
 def test_what_was_asked_before_shows_that_it_was_of_age_already() -> None:
     for ripe, left in ((NOON, 0), (NOON - OFF + 1, 0), (NOON - OFF, 1)):
         found = seasons()
-        found.asked(NOON * 1000)
+        found.answered(NOON * 1000, 2)
         link(found, ripe, False)
         assert doubted(found) == left
 
@@ -81,3 +81,14 @@ def test_a_request_that_the_main_service_did_not_take_shows_nothing() -> None:
     before = people.seasons.state()
     people.verify_not_revoked(Person("bob", bytes(32), "px1bob", EPOCH, True, b""), (NOON + 900) * 1000)
     assert people.seasons.state() == before
+
+
+def test_what_is_linked_while_a_request_waits_for_its_answer_is_held_against_the_next() -> None:
+    """The main service may answer long after it was asked, as one that was away does."""
+    for later, left in ((NOON + 900, 0), (NOON, 1)):
+        found = seasons()
+        link(found, NOON + 900, True, event=3)
+        found.answered(NOON * 1000, 2)
+        assert doubted(found) == 0
+        found.answered(later * 1000, 4)
+        assert doubted(found) == left
