@@ -158,3 +158,24 @@ def test_contents_that_hold_and_were_sent_and_not_acknowledged_accuse_nobody(aud
     audit.sets.entries.holds(named)
     audit.sets.sent(named, 10)
     assert audit.found() == []
+
+
+@pytest.mark.parametrize("objection", [20, 40])
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("told", [False, True])
+def test_who_was_sent_an_entry_that_was_cut_before_the_others_were_delivered_is_told_of_an_objection(
+    audit: Audit, told: bool, late: bool, objection: int
+) -> None:
+    """It is cut for the objection, or for a withdrawal before it."""
+    audit.withdraws(15)
+    if not late:
+        audit.released()
+    audit.portion(10)
+    audit.objects(objection)
+    audit.obligations.told.named[objection] = frozenset({PARTY} if told else ())
+    audit.cut(objection + 1 if objection == 20 else 16)
+    audit.delivered(30)
+    if late:
+        audit.released()
+    assert audit.found() == []
+    assert [(one.event, one.party) for one in audit.obligations.told.missing] == [(objection, PARTY)] * (not told)
