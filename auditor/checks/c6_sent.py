@@ -33,6 +33,8 @@ def check_sent(
 ) -> set[Which]:  # fmt: skip
     """Hold what was sent and not delivered against what everybody had chosen then; what was delivered has been.
 
+    Of its person's objections a party is told that was sent an entry which was then cut, and got the rest (check 8).
+
     Returns:
         what should not have been sent.
     """
@@ -46,6 +48,8 @@ def check_sent(
             if not any(name) or name in people.gone:
                 continue  # erased since
             at = consents.standing.get(by_name.get(name, ""), Standing())
+            if sent.id and at.user_id:
+                obligations.told.was_sent(sent.party, at.user_id, sent.event, _made(obligations, at.user_id))
             allowed = consents.allowed(at, (sent.party, kind, fidelity), sent.event)
             if not allowed or obligations.has_objected(at.user_id, sent.event):
                 report.add(CONSENT, GATEWAY, sent.event, "SENT: a party was sent what somebody does not allow it")
@@ -70,7 +74,12 @@ def tell(sets: Sets, people: People, erased: Mapping[bytes, int], obligations: O
         for tag in tags:
             person = people.of_tag(tag)
             if person is not None and (whole or name_of_person(person.prox_id) in names):
-                made = (begun for _, begun, _ in obligations.objections.get(person.user_id, ()))
+                made = _made(obligations, person.user_id)
                 obligations.told.was_sent(named[2], person.user_id, sent, made)
             elif whole and tag in erased:
                 obligations.told.was_sent(named[2], "", sent, (erased[tag],))
+
+
+def _made(obligations: Obligations, user_id: str) -> list[int]:
+    """Numbers of a user's objections."""
+    return [begun for _, begun, _ in obligations.objections.get(user_id, ())]
