@@ -115,6 +115,25 @@ def test_nothing_is_received_long_after_what_waits(times: list[float], verdict: 
     assert len(report.violations) == (verdict is Verdict.VIOLATION)
 
 
+@pytest.mark.parametrize("tick", [True, False])
+def test_an_epoch_that_does_not_say_that_it_takes_nothing_then_accuses_nobody(tick: bool) -> None:
+    """An earlier release answered people for as long as it could not file what they had asked."""
+    report = Report()
+    arrivals = Arrivals(report)
+    arrivals.received("hidden")
+    arrivals.received("held", within(0.0), 1)
+    arrivals.taken("hidden", 2)
+    for number in range(4):
+        if tick:
+            arrivals.ticked(3_600_000 * (number + 1), number)
+        else:
+            arrivals.received(f"{number}", within(LATE + 900.0 * number), number)
+    arrivals.taken("held", 9)
+    arrivals.finish()
+    assert report.violations == []
+    assert report.verdict is Verdict.UNCHECKED
+
+
 def test_no_two_ticks_come_while_one_waits() -> None:
     report = Report()
     arrivals = Arrivals(report)
