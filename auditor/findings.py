@@ -111,6 +111,8 @@ OLDER: Final = {
     "suppressed": (COMPLETENESS, MAIN_SERVICE, "requests were withheld by entries that do not say enough of why"),
     "delivered": (COMPLETENESS, GATEWAY,
                   "groups were delivered, and it is not said when they were sent: who had taken them back by then"),
+    "held": (COMPLETENESS, MAIN_SERVICE,
+             "requests waited while others came, or ticks, long after, in epochs that do not say what is too long"),
     "erased": (ERASURE, GATEWAY, "erasures do not say who was told of them"),
 }  # fmt: skip
 """What entries of an earlier release's form leave unchecked: nobody knows of which release a service really is."""

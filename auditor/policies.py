@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
+from auditor.checks.c7_releases import WAITS
 from auditor.checks.c8_feeds import FEEDS, LAST
 from auditor.findings import COMPLETENESS, GATEWAY, GROUPS, MAIN_SERVICE, SIGNATURES, Report, Unchecked
 from auditor.scope import PolicyScope
@@ -244,7 +245,7 @@ class Policies:
         opened = EpochOpened.decode(event.payload)
         key, trust = EpochKey.decode(opened.key), self.trust
         key.verify(trust.service_key, trust.service, int(str(event.fields["epoch"])))
-        stated = {name: value for name, value in event.fields.items() if name not in (FEEDS, LAST)}
+        stated = {name: value for name, value in event.fields.items() if name not in (FEEDS, LAST, WAITS)}
         if opened.header != encode_header(**stated):
             raise CredentialError("event names another key than it holds")
         return key

@@ -37,8 +37,7 @@ from proxid.protocol import consent
 from proxid.protocol.record import kind_and_number
 
 ServiceState = tuple[
-    GroupsState, WithheldState, set[int], ServiceConsentsState, TimesState, KeptState, TakenBackState,
-    ObjectedState,
+    GroupsState, WithheldState, set[int], ServiceConsentsState, TimesState, KeptState, TakenBackState, ObjectedState,
 ]  # fmt: skip
 """Replays, open requests, epochs that were opened, consents, times, what waits, what is to be withdrawn, objections."""
 _WAITS: Final = frozenset({EventType.BUFFERED, EventType.RELEASED})
@@ -119,16 +118,16 @@ class ServiceLog(Log):
         self._filing.verify(event)
 
     def _epoch_opened(self, event: Event) -> None:
-        fields = event.fields
-        epoch = int(str(fields["epoch"]))
+        epoch = int(str(event.fields["epoch"]))
         sealed = self._policies.began(event, self._report)
         self._opened.add(epoch)
-        self._groups.opened(epoch, bytes.fromhex(str(fields["commitment"])), sealed)
+        self._groups.opened(epoch, bytes.fromhex(str(event.fields["commitment"])), sealed)
         self._times.opened(event)
         if (feeds := self._policies.has_feeds(event)) is not None:
             self._withheld.releases.said("feeds", int(feeds))
             if not feeds:
                 self._report.older("feeds")
+        self._withheld.arrivals.opened(event, self._withheld.releases)
 
     def _epoch_opened_unread(self, event: Event) -> None:
         epoch = int(str(event.fields["epoch"]))
@@ -137,6 +136,7 @@ class ServiceLog(Log):
         self._opened.add(epoch)
         with check_of(GROUPS):
             self._times.opened(event)
+        self._withheld.arrivals.opened(event, self._withheld.releases)
 
     def _epoch_closed(self, event: Event) -> None:
         epoch = int(str(event.fields["epoch"]))

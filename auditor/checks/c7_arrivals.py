@@ -2,14 +2,18 @@
 
 MS takes requests up as they came, in batches, within which the order is its own: that is the stated bound, and what it
 orders otherwise within it is counted as believed (docs/adr/0023). Nor does it receive anything, or go by a tick, while
-something waits that it should long have taken up, whatever crashes lie in between.
+something waits that it should long have taken up, whatever crashes lie in between. An earlier release did: one whose
+epochs do not say that it does not is accused of nothing for it (docs/adr/0040).
 """
 
 from typing import Final, NamedTuple
 
 from auditor.checks.c7_reasons import IN_TURN, TEXTS, TOLD
+from auditor.checks.c7_releases import WAITS, Releases
+from auditor.event_log import check_of
 from auditor.findings import COMPLETENESS, MAIN_SERVICE, Report, Unchecked
 from auditor.policies import Policies
+from proxid.errors import RecordMismatchError
 from proxid.evidence.events import Event
 from proxid.protocol.consent import TYPES
 from proxid.protocol.request import ANSWERED, HELD
@@ -49,6 +53,7 @@ class ArrivalsState(NamedTuple):
     late: str
     since: int
     doubts: int
+    says: bool
 
 
 class Arrivals:
@@ -67,6 +72,23 @@ class Arrivals:
         """Which was received last."""
         self._late, self._since, self._doubts = "", 0, 0
         """Which request was found held back last, since what time, and how many were found so once."""
+        self._says = False
+        """Whether the epoch that was opened last says that nothing is taken while something waits too long."""
+
+    def opened(self, event: Event, releases: Releases) -> None:
+        """EPOCH_OPENED; raises RuleBroken if it says another time than `HELD`, or less than before too often."""
+        said = event.fields.get(WAITS)
+        self.began(says=said is not None)
+        with check_of(COMPLETENESS):
+            if said not in (None, HELD):
+                raise RecordMismatchError("epoch began with another time for which what was answered may wait")
+            releases.said(WAITS, int(said is not None))
+
+    def began(self, *, says: bool) -> None:
+        """An epoch. says: that nothing is taken, from now on, while something waits too long."""
+        if says and not self._says:
+            self._late = ""  # it is judged by what comes from now on
+        self._says = says
 
     def received(self, session: str, within: Within | None = None, event: int = 0) -> None:
         """RECEIVED."""
@@ -98,6 +120,9 @@ class Arrivals:
         elif 0 < self._since < until - _AGAIN_MS:
             self._since = 0
             self._doubts -= 1
+            if not self._says:
+                self._report.older("held")
+                return
             text = "a request was held back while others were received, or a tick came, long after it"
             self._report.add(COMPLETENESS, MAIN_SERVICE, event, text)
 
@@ -157,8 +182,9 @@ class Arrivals:
 
     def state(self) -> ArrivalsState:
         """For storing."""
-        return ArrivalsState(self._open, self._taken, self._newest, self._late, self._since, self._doubts)
+        late = self._late, self._since, self._doubts
+        return ArrivalsState(self._open, self._taken, self._newest, *late, self._says)
 
     def restore(self, state: ArrivalsState) -> None:
         """Go on from a state."""
-        self._open, self._taken, self._newest, self._late, self._since, self._doubts = state
+        self._open, self._taken, self._newest, self._late, self._since, self._doubts, self._says = state

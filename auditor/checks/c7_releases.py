@@ -11,6 +11,9 @@ from proxid.errors import EvidenceOlderError, RecordMismatchError
 
 LESS: Final = "event says less than those before it, and the service has gone back to an earlier release too often"
 
+WAITS: Final = "held"
+"""What EPOCH_OPENED of MS says: for how many seconds something waits at most before nothing new is taken."""
+
 
 class ReleasesState(NamedTuple):
     """A `Releases`, for storing."""

@@ -162,7 +162,8 @@ class Day:
         told, opened = EpochOpened(key, feeds=feeds), EpochOpened(key, sealed, opening, NOW * 1000, feeds)
         waiting = {"feeds": ["acme:0"], "last": ""}
         self.gateway.add(EventType.EPOCH_OPENED, told.payload, self._random, **decode_header(told.header), **waiting)
-        self.service.add(EventType.EPOCH_OPENED, opened.payload, self._random, **decode_header(opened.header))
+        header = {**decode_header(opened.header), "held": int(request.HELD)}
+        self.service.add(EventType.EPOCH_OPENED, opened.payload, self._random, **header)
         self._citizens = [self._link(f"person-{i}") for i in range(self.people)]
         for citizen in self._citizens:
             self._consent(citizen)

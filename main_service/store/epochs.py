@@ -6,7 +6,8 @@ from typing import Any
 
 from main_service.store.library import KEYS
 from proxid.encoding import decode, encode
-from proxid.evidence.events import SALT_SIZE, EpochOpened, encode_header
+from proxid.evidence.events import SALT_SIZE, EpochOpened, decode_header, encode_header
+from proxid.protocol.request import HELD
 from proxid.runtime.store import FunctionLibrary
 from proxid.runtime.store.functions import named
 
@@ -28,14 +29,16 @@ class EpochStore:
     async def open(self, epoch: int, secrets: Secrets, opened: EpochOpened) -> Secrets | None:
         """Open an epoch with these secrets unless it is open; the secrets it has. Records EPOCH_OPENED.
 
-        None if it is at or before one that was closed: then it is over for good, whatever a clock says.
+        None if it is at or before one that was closed: then it is over for good, whatever a clock says. The header
+        says for how long something waits at most before nothing new is taken (`held`, seconds).
         """
+        header = encode_header(**decode_header(opened.header), held=int(HELD))
         seed, opening, key, feeds = secrets
         fields = await self._functions.call(
             "ms_open_epoch", KEYS,
             *named(
                 epoch=epoch, seed=seed, opening=opening, key=key, feeds=encode(*feeds), salt=self._random(SALT_SIZE),
-                header=opened.header, payload=opened.payload,
+                header=header, payload=opened.payload,
             ),
         )  # fmt: skip
         return _secrets(fields)

@@ -50,7 +50,8 @@ NAMED: Final[tuple[tuple[str, str], ...]] = (
     (r"main-service/ERASED/event/told twice", "a main service that is asked twice forgets twice"),
     (r"main-service/EXPIRED/event/told twice", "a main service that is killed before it is gone says so again"),
     (r"main-service/RAISED/event/left out WITHDRAWN", "moved up or not, it was taken back, and nothing of it left"),
-    (r"main-service/SUPPRESSED/header\.pipeline/absent", "an entry of an earlier version says less"),
+    (r"main-service/(SUPPRESSED/header\.pipeline|EPOCH_OPENED/header\.held)/absent",
+     "an entry of an earlier version says less"),
     (r"gateway/ENROLLED/header\.time/", "who is enrolled first has no key before, which would be over since then"),
     (r"gateway/DROPPED/header\.reason/", "whoever objects has both: the drop was due"),
 )  # fmt: skip

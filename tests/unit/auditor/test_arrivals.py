@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from auditor.checks.c7_arrivals import BOUND, Arrivals, Within
+from auditor.checks.c7_releases import LESS
 from auditor.findings import COMPLETENESS, Report, Verdict
 from auditor.plain import dumps, loads
 from main_service.backlog import Backlog
 from proxid.errors import OverloadedError
+from proxid.evidence.events import Event, EventType, encode_header
 from proxid.protocol.request import ANSWERED, HELD
+from tests.unit.auditor.test_expired_events import gone, service
 
 
 def names(count: int) -> list[str]:
@@ -104,6 +107,7 @@ LATE = 2 * 120.0 + ANSWERED + HELD + 60.0
 def test_nothing_is_received_long_after_what_waits(times: list[float], verdict: Verdict) -> None:
     report = Report()
     arrivals = Arrivals(report)
+    arrivals.began(says=True)
     for number, seconds in enumerate(times):
         arrivals.received(f"{number}", within(seconds), number)
         state = type(arrivals.state())
@@ -132,11 +136,47 @@ def test_an_epoch_that_does_not_say_that_it_takes_nothing_then_accuses_nobody(ti
     arrivals.finish()
     assert report.violations == []
     assert report.verdict is Verdict.UNCHECKED
+    assert report.counts["older.held"] == 1
+
+
+def test_who_is_held_back_on_into_an_epoch_that_says_it_is_named() -> None:
+    report = Report()
+    arrivals = Arrivals(report)
+    arrivals.received("held", within(0.0), 1)
+    for number, seconds in enumerate([LATE, LATE + 900.0, LATE + 1800.0, LATE + 2700.0]):
+        if number == 2:
+            arrivals.began(says=True)
+            assert report.violations == []
+        arrivals.received(f"{number}", within(seconds), number)
+        state = type(arrivals.state())
+        arrivals.restore(loads(state, dumps(state, arrivals.state())))
+    assert [v.event for v in report.violations] == [3]
+
+
+def opening(number: int, **fields: Any) -> Event:
+    """EPOCH_OPENED, whose payload has expired."""
+    return gone(number, EventType.EPOCH_OPENED, encode_header(epoch=number, **fields))
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ([{}, {}], []),
+        ([{}, {"held": int(HELD)}], []),
+        ([{"held": 3600}], ["epoch began with another time for which what was answered may wait"]),
+        ([{"held": int(HELD)}, {}], []),
+        ([{"held": int(HELD)}, {}, {"held": int(HELD)}, {}] * 2, [LESS]),
+    ],
+)
+def test_an_epoch_says_for_how_long_what_was_answered_may_wait(said: list[dict[str, Any]], found: list[str]) -> None:
+    _, report = service(*(opening(number, **fields) for number, fields in enumerate(said, 1)))
+    assert [v.text.partition(": ")[2] for v in report.violations if v.rule == COMPLETENESS] == found
 
 
 def test_no_two_ticks_come_while_one_waits() -> None:
     report = Report()
     arrivals = Arrivals(report)
+    arrivals.began(says=True)
     arrivals.received("hidden")
     arrivals.received("held", within(0.0), 1)
     arrivals.taken("hidden", 2)
@@ -151,6 +191,7 @@ async def test_a_service_that_heeds_what_waits_is_accused_by_no_clock(seed: int)
     """Devices' clocks differ by the skew, answers take minutes, and its clock is set while it files nothing."""
     source, report, waiting = random.Random(seed), Report(), list[SimpleNamespace]()
     arrivals, now, offset = Arrivals(report), 100_000.0, 0.0
+    arrivals.began(says=True)
 
     async def pending(_: int) -> list[SimpleNamespace]:
         return waiting[:1]

@@ -28,7 +28,7 @@ def nothing() -> Saved:
 
     lost = LostState({}, [], set(), set())
     releases = ReleasesState({}, set(), {}, 0)
-    withheld = WithheldState({}, {}, {}, releases, set(), ArrivalsState({}, 0, "", "", 0, 0))
+    withheld = WithheldState({}, {}, {}, releases, set(), ArrivalsState({}, 0, "", "", 0, 0, False))
     parts = Parts(
         ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost, SeasonsState(0, [], 0)),
         ({}, False, {}),
