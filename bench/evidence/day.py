@@ -196,16 +196,15 @@ class Day:
         signed = vector.sign(self._user_keys[citizen.user_id])
         sanitized = self._sanitized(message, citizen.prox_id)
         payload = ConsentPayload(signed.encode(), SanitizedPair(message, sanitized).encode(), b"").encode()
-        self.gateway.add(EventType.CONSENT, payload, self._random, epoch=EPOCH, phase="received", version=1)
+        said = {"epoch": EPOCH, "message": message.session_id.hex(), "version": 1}
+        self.gateway.add(EventType.CONSENT, payload, self._random, **said, phase="received")
         ack = consent.make_ack(sanitized, citizen.prox_id, self._keys["ms"], NOW * 1000, self._random)
         payload = encode(sanitized.encode(), ack.encode(), citizen.credential.encode())
         self.service.add(EventType.CONSENT, payload, self._random, epoch=EPOCH, version=1)
         restored = SanitizedPair(ack, self._sanitized(ack, citizen.user_id)).encode()
-        name = message.session_id.hex()
         self.gateway.add(
-            EventType.CONSENT, ConsentPayload(b"", b"", restored).encode(), self._random,
-            epoch=EPOCH, message=name, phase="acknowledged", version=1,
-        )  # fmt: skip
+            EventType.CONSENT, ConsentPayload(b"", b"", restored).encode(), self._random, **said, phase="acknowledged"
+        )
 
     def _ask(self, citizen: Citizen) -> None:
         self.requests += 1

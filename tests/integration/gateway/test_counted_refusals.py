@@ -87,4 +87,5 @@ async def test_one_event_each_as_logs_before_have_them_and_a_count_that_is_none(
     if counted is None:
         assert [v.rule for v in report.violations] == [7]
     else:
-        assert report.verdict is Verdict.CLEAN and report.counts["refused.gateway.rate_limited"] == counted
+        assert report.counts["refused.gateway.rate_limited"] == counted and report.violations == []
+        assert report.verdict is Verdict.UNCHECKED, "logs before do not say whose requests were too many"

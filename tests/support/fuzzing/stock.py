@@ -149,7 +149,7 @@ def _evidence(folder: Path, signing_key: Path) -> None:
         status, out, errors = said(
             *audit_of(recorded), "--out", str(recorded / "reports"), "--receipts", str(recorded / "receipts")
         )
-        assert status == 0, out + errors
+        assert status == 2, out + errors  # unchecked: of a release that said less
     log, key = folder / "log/evidence", load_signing_key(signing_key)
     leaves = LeafLog(log, origin("main-service", "gateway"), key)
     leaves.append(list(FolderLog(recorded / "export/gateway").leaves(1, 12)))
