@@ -64,6 +64,27 @@ async def test_events_leave_the_store_once_they_are_signed_for(client: Redis, tm
     assert await found.settle() == 701
 
 
+async def test_what_was_signed_for_before_a_kill_leaves_the_store_at_the_next_start(
+    client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the two, and nothing more to log: plain events would stay, and look as if they waited."""
+
+    async def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    await produce(client, 3)
+    found = writer(client, tmp_path / "log")
+    with monkeypatch.context() as patch:
+        patch.setattr(Redis, "xtrim", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await found.write_batch()
+    found.log.close()
+    assert await client.xlen(f"{PREFIX}:events") == 3
+    again = writer(client, tmp_path / "log")
+    assert await again.write_batch() == 0 and again.log.size == 3
+    assert await client.xlen(f"{PREFIX}:events") == 0
+
+
 async def test_no_head_ends_within_a_step_of_the_store(
     client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
