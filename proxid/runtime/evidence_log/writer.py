@@ -81,7 +81,7 @@ class EvidenceWriter:
         self._base = base
         self._full: bool | None = None
         """Whether the log could not be written last; at first what an earlier process said of that is taken back."""
-        self._trimmed = True
+        self._trimmed = False  # an earlier process may have been killed in between
         self._rewritten = clock()
         self._count = LEAST
         self._behind = False
