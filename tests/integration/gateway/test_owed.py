@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from gateway.objections import HELD, Objections
+from gateway.owed import Owed
+from gateway.store.owed import OwedSteps
 from gateway.store.steps import PREFIX
 from main_service.store.library import PREFIX as SERVICE
 from main_service.store.library import library
@@ -137,6 +140,53 @@ async def test_what_is_said_next_follows_what_was_said_before(tmp_path: Path) ->
         report = await trial.audit()
     clean(report)
     assert {OBJECTS, WITHDRAWS} <= published
+
+
+async def test_whoever_tells_the_main_service_has_that_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked while an objection is told may be told by another of the gateway's: by that one, once."""
+    honest, claimed = (Objections.tell, OwedSteps.claim), asyncio.Event()
+    polls, others = 0, list[asyncio.Task[None]]()
+
+    async def tell(self: Objections, user_tag: str) -> None:
+        await honest[0](self, user_tag)
+        if not others and await self._store.owed_objection(user_tag) is not None:
+            assert await honest[1](self._store, f"object|{user_tag}", HELD)
+            others.append(asyncio.create_task(slow(self, user_tag)))
+
+    async def slow(self: Objections, user_tag: str) -> None:
+        await claimed.wait()
+        await honest[0](self, user_tag)
+
+    async def claim(self: OwedSteps, name: str, seconds: int) -> bool:
+        nonlocal polls
+        polls += bool(others)
+        if polls > 60:  # three seconds of asking
+            claimed.set()
+        return await honest[1](self, name, seconds)
+
+    async def nothing(_: Owed) -> None:
+        """Worker 0 is played by the above."""
+
+    async with running(tmp_path, morning=True) as trial:
+        await trial.consent()
+        await trial.ask("node0 question")
+        await trial.settle()
+        monkeypatch.setattr(Owed, "step", nothing)
+        await trial.halt("main-service")
+        with pytest.raises(UpstreamError):
+            await object_once(trial)
+        await trial.halt("gateway")
+        await trial.serve("main-service")
+        await trial.serve("gateway")
+        await served(trial)
+        monkeypatch.setattr(Objections, "tell", tell)
+        monkeypatch.setattr(OwedSteps, "claim", claim)
+        await object_once(trial, Right.RESUME)
+        claimed.set()
+        await asyncio.gather(*others)
+        report = await trial.audit()
+    clean(report)
+    assert polls > 60 and report.counts["main-service.RESTRICTED"] == 2
 
 
 async def test_contents_are_formed_without_whoever_went_meanwhile(tmp_path: Path) -> None:

@@ -62,6 +62,9 @@ def unchecked(*told: tuple[Restriction | None, bool, bool], older: bool = False)
     ([(True, False), (True, True)], []),  # it was killed in between, and told anew
     ([(True, True), (False, False)], [GATEWAY]),
     ([(True, True), (False, False), (False, False), (False, True)], []),
+    ([(True, True), (True, False)], []),  # two of its processes said it, and one recorded it
+    ([(True, True), (False, True), (False, False)], []),
+    ([(True, True), (False, False), (True, False)], [GATEWAY]),  # it was free in between
     ([(True, False), (False, True)], [GATEWAY]),  # nobody objected
     ([(False, False), (True, True), (False, True)], [GATEWAY]),
 ])  # fmt: skip
@@ -73,6 +76,7 @@ def test_what_is_said_again_may_be_of_a_later_key() -> None:
     assert unchecked((word(True), True, False), (word(True, "px1later"), True, True)) == []
     assert unchecked((word(True), True, False), (word(True, OTHER), True, True)) == [GATEWAY]
     assert unchecked((word(True, "px1gone"), True, False)) == []
+    assert unchecked((word(True), True, True), (word(True, "px1later"), True, False)) == [GATEWAY]
 
 
 def test_an_end_without_a_word_is_one_of_before_or_unchecked() -> None:
