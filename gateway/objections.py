@@ -73,8 +73,9 @@ class Objections:
             if await self._store.claim(name, HELD):
                 try:
                     await self.tell(user_tag)
-                finally:
-                    await self._store.put_off(name, 1)
+                except BaseException:
+                    await self._store.put_off(name, 1)  # not otherwise: another may have claimed what was asked meanwhile
+                    raise
             elif asyncio.get_running_loop().time() > deadline:
                 raise UpstreamError("the Main Service is being told of an earlier objection")
             else:

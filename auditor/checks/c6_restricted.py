@@ -6,10 +6,12 @@ wait until another word ends that, as its own log shows. Entries from before say
 which of the two did not do its part.
 
 The gateway records an objection once the Main Service has promised: killed in between, it says it anew. So a word that
-no OBJECTED names is explained by a later one that the same person's OBJECTED names; until then it is unchecked.
+no OBJECTED names is explained by a later one that the same person's OBJECTED names; until then it is unchecked. One
+that says of a PROX_ID what a recorded one had said already changes nothing, and needs no record: two of the gateway's
+processes may say it, if one was started anew meanwhile.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Final, NamedTuple
 
 from auditor.checks.c3_links import People, Person
@@ -184,17 +186,30 @@ class Restrictions:
         self._restricted = {prox_id: told for prox_id, told in self._restricted.items() if people.find(prox_id)}
         self._freed = {prox_id for prox_id in self._freed if people.find(prox_id)}
         covered: dict[str, bool] = {}
-        unsaid = 0
+        open_words = list[Word]()
         for word in reversed(self._words.values()):
             user = people.user_of(word.prox_id)
             if word.digest in self._named:
                 covered[user] = word.begins
             elif covered.get(user) is not word.begins:
-                unsaid += 1
+                open_words.append(word)
+        unsaid = len(open_words) - self._doubled({word.digest for word in open_words})
         if unsaid and not self._unread:
             report.missing.append(Unchecked(CONSENT, GATEWAY, _SAID.format(unsaid)))
         if freed := sum((people.user_of(prox_id), False) not in self._older for prox_id in self._freed):
             report.missing.append(Unchecked(CONSENT, MAIN_SERVICE, _UNSAID.format(freed)))
+
+    def _doubled(self, unnamed: Set[bytes]) -> int:
+        """How many of these say what was said of the same PROX_ID before, and recorded."""
+        said: dict[str, Word] = {}
+        doubled = 0
+        for word in self._words.values() if unnamed else ():
+            before = said.get(word.prox_id)
+            if word.digest in unnamed and before is not None and before.begins is word.begins:
+                doubled += before.digest not in unnamed
+            else:
+                said[word.prox_id] = word
+        return doubled
 
     def state(self) -> RestrictedState:
         """For storing."""
