@@ -6,6 +6,7 @@ something waits that it should long have taken up, whatever crashes lie in betwe
 epochs do not say that it does not is accused of nothing for it (docs/adr/0040).
 """
 
+from bisect import bisect_left, insort
 from typing import Final, NamedTuple
 
 from auditor.checks.c7_reasons import IN_TURN, TEXTS, TOLD
@@ -44,10 +45,23 @@ def received_within(policies: Policies, epoch: int, time_ms: int) -> Within | No
     return Within(time_ms - int(1000 * skew), time_ms + int(1000 * (skew + ANSWERED)))
 
 
+class Waiting(NamedTuple):
+    """A request that was received and not taken up: how many were before it, how many are to be taken up before it
+    (`Arrivals._before`), and when it had been received at the latest; 0: that is not known.
+    """
+
+    place: int
+    turn: int
+    last: int
+
+
 class ArrivalsState(NamedTuple):
     """An `Arrivals`, for storing."""
 
-    open: dict[str, tuple[int, int]]
+    open: dict[str, Waiting]
+    places: int
+    gone: list[int]
+    dropped: int
     taken: int
     newest: str
     late: str
@@ -65,8 +79,13 @@ class Arrivals:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._open: dict[str, tuple[int, int]] = {}
-        """Turn, and when it had been received at the latest; 0: that is not known."""
+        self._open: dict[str, Waiting] = {}
+        """In the order of their places."""
+        self._places = 0
+        self._gone, self._dropped = list[int](), 0
+        """Places, sorted, of those that waited for no turn after all, and how many of lower ones count no more. So
+        whoever leaves thousands waiting makes nobody walk through them for each that goes.
+        """
         self._taken = 0
         self._newest = ""
         """Which was received last."""
@@ -96,7 +115,9 @@ class Arrivals:
         if within is not None:
             last = within.last
             self._worked(within.first - int(1000 * (HELD + _SPARE)), event, last)
-        self._open[session] = self._taken + len(self._open), last
+        turn = self._taken + len(self._open) + self._dropped + len(self._gone)
+        self._open[session] = Waiting(self._places, turn, last)
+        self._places += 1
         self._newest = session
 
     def ticked(self, due_ms: int, event: int) -> None:
@@ -107,12 +128,12 @@ class Arrivals:
         """MS should have taken up all that was received until a time. latest: when it had surely received another."""
         if not self._open:
             return
-        session, (turn, last) = next(iter(self._open.items()))
-        if not last:
+        session, first = next(iter(self._open.items()))
+        if not first.last:
             if latest:
-                self._open[session] = turn, latest
+                self._open[session] = first._replace(last=latest)
             return
-        if until <= last:
+        if until <= first.last:
             return
         if self._late != session:
             self._late, self._since = session, until
@@ -137,15 +158,21 @@ class Arrivals:
 
     def gone(self, session: str, event: int) -> None:
         """It was withheld without waiting for its turn: nobody else waits for it any more."""
-        if next(reversed(self._open), "") != session and session in self._open:
-            later = False
-            for other, (turn, last) in self._open.items():
-                if later:
-                    self._open[other] = turn - 1, last
-                later = later or other == session
         found = self._open.pop(session, None)
-        if found is not None:
-            self._verify_turn(self._taken - found[0], event)
+        if found is None:
+            return
+        before = self._before(found)
+        insort(self._gone, found.place)
+        if len(self._gone) > 2 * len(self._open):
+            lowest = next(iter(self._open.values())).place if self._open else self._places
+            none = bisect_left(self._gone, lowest)
+            del self._gone[:none]
+            self._dropped += none
+        self._verify_turn(before, event)
+
+    def _before(self, waiting: Waiting) -> int:
+        """How many were taken up since it was its turn; below 0: how many are still to come."""
+        return self._taken - (waiting.turn - self._dropped - bisect_left(self._gone, waiting.place))
 
     def ended(self, session: str, event: int) -> None:
         """It was withheld in the step in which it was received, or else it was its turn."""
@@ -159,7 +186,7 @@ class Arrivals:
         found = self._open.pop(session, None)
         if found is None:
             return
-        before = self._taken - found[0]
+        before = self._before(found)
         self._taken += 1
         if before > 0:
             self._report.believe(COMPLETENESS, "order")
@@ -172,7 +199,7 @@ class Arrivals:
 
     def finish(self) -> None:
         """At the end: nothing is held back."""
-        held = sum(self._taken - turn > BOUND for turn, _ in self._open.values())
+        held = sum(self._before(waiting) > BOUND for waiting in self._open.values())
         if held:
             text = f"{held} requests are held back while others that came later were taken up"
             self._report.add(COMPLETENESS, MAIN_SERVICE, 0, text)
@@ -182,9 +209,12 @@ class Arrivals:
 
     def state(self) -> ArrivalsState:
         """For storing."""
+        order = self._open, self._places, self._gone, self._dropped
         late = self._late, self._since, self._doubts
-        return ArrivalsState(self._open, self._taken, self._newest, *late, self._says)
+        return ArrivalsState(*order, self._taken, self._newest, *late, self._says)
 
     def restore(self, state: ArrivalsState) -> None:
         """Go on from a state."""
-        self._open, self._taken, self._newest, self._late, self._since, self._doubts, self._says = state
+        self._open, self._places, self._gone, self._dropped = state.open, state.places, state.gone, state.dropped
+        self._taken, self._newest = state.taken, state.newest
+        self._late, self._since, self._doubts, self._says = state.late, state.since, state.doubts, state.says

@@ -222,3 +222,47 @@ async def test_a_service_that_heeds_what_waits_is_accused_by_no_clock(seed: int)
     arrivals.finish()
     assert refused
     assert report.verdict is Verdict.CLEAN, (report.violations, report.missing)
+
+
+class OfEachOther:
+    """What `Arrivals` says of the order, word by word: who goes lets everybody behind it come one earlier."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, int] = {}
+        self.taken, self.late = 0, 0
+
+    def received(self, session: str) -> None:
+        self.open[session] = self.taken + len(self.open)
+
+    def gone(self, session: str) -> None:
+        behind = [*self.open][[*self.open].index(session) + 1 :]
+        self.late += self.taken - self.open.pop(session) > BOUND
+        for one in behind:
+            self.open[one] -= 1
+
+    def take(self, session: str) -> None:
+        self.late += self.taken - self.open.pop(session) > BOUND
+        self.taken += 1
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whoever_goes_lets_all_behind_come_earlier(seed: int) -> None:
+    source, report, reference = random.Random(seed), Report(), OfEachOther()
+    arrivals, kept = Arrivals(report), list[str]()
+    for name in names(3000):
+        arrivals.received(name)
+        reference.received(name)
+        kept.append(name)
+        while len(kept) > 600 or (kept and source.random() < 0.4):
+            one = kept.pop(source.choice((0, -1, source.randrange(len(kept)))))
+            if source.random() < 0.5:
+                arrivals.gone(one, 1)
+                reference.gone(one)
+            else:
+                arrivals.taken(one, 1)
+                reference.take(one)
+        if source.random() < 0.01:
+            again = Arrivals(report)
+            again.restore(loads(type(arrivals.state()), dumps(type(arrivals.state()), arrivals.state())))
+            arrivals = again
+    assert len(report.violations) == reference.late > 0
