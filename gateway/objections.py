@@ -74,7 +74,7 @@ class Objections:
                 try:
                     await self.tell(user_tag)
                 except BaseException:
-                    await self._store.put_off(name, 1)  # not otherwise: another may have claimed what was asked meanwhile
+                    await self._store.put_off(name, 1)  # else not: another may have claimed what was asked since
                     raise
             elif asyncio.get_running_loop().time() > deadline:
                 raise UpstreamError("the Main Service is being told of an earlier objection")
