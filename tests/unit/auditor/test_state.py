@@ -28,7 +28,8 @@ def nothing() -> Saved:
 
     lost = LostState({}, [], set(), set())
     releases = ReleasesState({}, set(), {}, 0)
-    withheld = WithheldState({}, {}, {}, releases, set(), ArrivalsState({}, 0, "", "", 0, 0, False))
+    arrivals = ArrivalsState({}, 0, [], 0, 0, "", "", 0, 0, False)
+    withheld = WithheldState({}, {}, {}, releases, set(), arrivals)
     parts = Parts(
         ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost, SeasonsState(0, [], 0)),
         ({}, False, {}),
