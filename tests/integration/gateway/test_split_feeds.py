@@ -5,7 +5,7 @@ from redis.asyncio import Redis
 
 from gateway.store.consents import SentBefore
 from gateway.store.library import GatewayStore
-from gateway.store.rights import RightsStore
+from gateway.store.rights import Recipient, RightsStore
 from gateway.store.steps import PREFIX
 from proxid.encoding import decode
 from tests.support.split_feeds import (
@@ -107,6 +107,32 @@ async def test_who_goes_while_an_acknowledgement_is_looked_at_is_in_no_delivery(
     assert decode(left.records) == [b"pair-2"]
     assert await store.delivered(PARTY, left, b"ack", 1000) == "NEW"
     assert await store.delivered(PARTY, read, b"ack", 1000) == "SAME"
+
+
+@pytest.mark.parametrize("acknowledged", [False, True])
+@pytest.mark.parametrize("how", ["withdrawn", "objected", "erased"])
+async def test_who_was_sent_something_is_among_those_who_are_told_though_it_was_cut(
+    store: GatewayStore, client: Redis, how: str, acknowledged: bool
+) -> None:
+    """Of an objection and of an erasure, whyever it was cut, and whether or not the others are delivered."""
+    rights = RightsStore(store)
+    await client.set(f"{PREFIX}:e:{PEOPLE[0]}", b"pk")
+    await put(store)
+    assert (await rights.status(PEOPLE[0])).recipients == ()
+    await everything(store)
+    if how == "withdrawn":
+        await withdraw(store, PEOPLE[0])
+    elif how == "objected":
+        await rights.settle(PEOPLE[0], how)
+    assert await rights.begin_erasure(PEOPLE[0], b"request", b"enrolment", b"pk") == b""
+    await rights.settle(PEOPLE[0], "erased")
+    if acknowledged:
+        (left,) = await everything(store)
+        assert decode(left.records) == [b"pair-2"]
+        assert await store.delivered(PARTY, left, b"ack", 1000) == "NEW"
+    told = (Recipient(PARTY, f"name-{PEOPLE[0][:2]}", 0),)
+    assert (await rights.erasure(PEOPLE[0])).recipients == (await rights.status(PEOPLE[0])).recipients == told
+    assert [dropped["reason"] for dropped in await events(client, "DROPPED")] == [how]
 
 
 async def test_what_is_acknowledged_leaves_the_feed_and_whose_it_was_goes_with_an_erasure(

@@ -47,20 +47,34 @@ def test_an_event_of_an_older_form_does_not_get_round_what_its_version_obliges_t
     assert [(v.rule, v.log, v.event) for v in found] == [(ERASURE, GATEWAY, 3)]
 
 
-@pytest.mark.parametrize(("listed", "guilty"), [(("globex",), False), (("acme", "globex"), True)])
-def test_a_party_that_is_not_told_of_an_erasure_has_left_by_the_next_epoch(
-    monkeypatch: pytest.MonkeyPatch, listed: tuple[str, ...], guilty: bool
+BOTH = ("acme", "globex")
+
+
+@pytest.mark.parametrize(
+    ("then", "listed", "guilty"),
+    [
+        (BOTH, BOTH, True),
+        (BOTH, ("globex",), False),
+        (("globex",), ("globex",), False),
+        (("globex",), BOTH, False),  # it had left before, and is back
+    ],
+)
+def test_a_party_that_is_not_told_of_an_erasure_has_left_by_the_next_epoch_or_was_not_there(
+    monkeypatch: pytest.MonkeyPatch, then: tuple[str, ...], listed: tuple[str, ...], guilty: bool
 ) -> None:
-    monkeypatch.setattr(Policies, "newest_parties", lambda _: listed)
+    monkeypatch.setattr(Policies, "newest_parties", lambda policies: listed if 2 in policies.told else then)
     erased = gone(3, E.ERASED, encode_header(**ERASED | SAID | {"untold": ["acme"]}))
     before, report = read(LINKED, opened(2, 1), erased)
+    before.finish()
     assert report.violations == []  # it may be about to leave
+    assert [reason.rule for reason in report.missing] == [ERASURE] * ("acme" in then)
     log, report = read()
     log.next_number = 4
     log.restore(before.state())
     log.take(opened(4, 2))
     found = [(v.rule, v.event, v.text) for v in report.violations]
     assert found == [(ERASURE, 3, "ERASED: a party that has not left was not told")] * guilty
+    monkeypatch.setattr(Policies, "newest_parties", lambda _: BOTH)
     log.take(opened(5, 3))
     assert len(report.violations) == guilty
 
