@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from auditor.checks.c2_owners import Filing
 from auditor.checks.c6_consents import Consents, Standing
-from auditor.checks.c6_sent import name_of_person
+from auditor.checks.c6_sent import name_of_person, tell
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_dropped import Drops
 from auditor.checks.c7_shown import Shown
 from auditor.checks.c8_obligations import Obligations
-from auditor.findings import CONSENT, Report
+from auditor.findings import CONSENT, GATEWAY, MAIN_SERVICE, Report
 from proxid.errors import ConsentError, RecordMismatchError
 from proxid.evidence.events import Event, EventType, encode_header
 from proxid.protocol.rights import Right
@@ -20,7 +21,8 @@ from proxid.protocol.rights import Right
 EPOCH, PARTY, GRANT = 7, "acme", ("acme", "general", "user_id")
 GROUP = PORTION = (EPOCH, 3, PARTY)
 NAMES = tuple(map(name_of_person, ("px1ann", "px1bob")))
-P, Q = b"p" * 16, b"q" * 16
+P, Q, R = b"p" * 16, b"q" * 16, b"r" * 16
+TAGS = (b"a" * 16, b"b" * 16, b"c" * 16)
 
 
 class Audit:
@@ -32,9 +34,14 @@ class Audit:
             at = Standing(user, EPOCH, 1, frozenset({GRANT}), taken=[(1, b"", frozenset({GRANT}), 0)])
             self.consents.standing[f"px1{user}"] = at
         people: Any = SimpleNamespace(
-            gone=set(), of_prox=lambda prox: SimpleNamespace(user_id=prox.removeprefix("px1"))
+            gone=set(), of_prox=lambda prox: SimpleNamespace(user_id=prox.removeprefix("px1")), of_tag=lambda _: None
         )
         stub: Any = SimpleNamespace(begins={"gateway": []})
+        erasures: Any = SimpleNamespace(erased={}, epochs={})
+        self.filing = {
+            log: Filing(log, people, erasures, self.sets.filed, self.report) for log in (GATEWAY, MAIN_SERVICE)
+        }
+        self.people = people
         self.obligations = Obligations(stub, people, self.sets)
         self.drops = Drops(stub, people, lambda: self.consents, self.obligations, self.sets, self.report)
 
@@ -70,6 +77,21 @@ class Audit:
     def delivered(self, event: int) -> None:
         self.sets.delivered(PORTION, event)
         self.sets.shown.delivered(PORTION, Shown({Q: Q * 2}))
+
+    def filed(self, log: str, *tags: bytes) -> None:
+        """What a log says of whose the portion is, all of which nobody can read."""
+        said: dict[str, Any] = {"epoch": EPOCH, "group": PORTION[1]}
+        if log == GATEWAY:
+            event = Event(30, EventType.DELIVERED, bytes(16), encode_header(party=PARTY, **said), b"", 0, (b"", *tags))
+        else:
+            header = encode_header(audience=f"general|{PARTY}:user_id", **said)
+            event = Event(3, EventType.RELEASED, bytes(16), header, b"", 0, (b"", *tags, *tags))
+        self.filing[log].verify(event)
+
+    def tells(self, erased: int) -> list[tuple[int, str]]:
+        """Whom an erasure of Ann's should have told."""
+        tell(self.sets, self.people, {TAGS[0]: erased}, self.obligations)
+        return [(one.event, one.party) for one in self.obligations.told.missing]
 
     def found(self) -> list[tuple[int, int]]:
         """Check and event of what this audit finds, and then another that goes on from it."""
@@ -179,3 +201,49 @@ def test_who_was_sent_an_entry_that_was_cut_before_the_others_were_delivered_is_
         audit.released()
     assert audit.found() == []
     assert [(one.event, one.party) for one in audit.obligations.told.missing] == [(objection, PARTY)] * (not told)
+
+
+@pytest.mark.parametrize("first", [GATEWAY, MAIN_SERVICE])
+@pytest.mark.parametrize(("erased", "told", "found"), [(20, False, 1), (20, True, 0), (40, False, 1), (9, False, 0)])
+def test_who_was_sent_an_entry_that_was_cut_before_the_others_were_delivered_is_told_of_an_erasure(
+    audit: Audit, erased: int, told: bool, found: int, first: str
+) -> None:
+    """Nobody can read of whom it was: but all that was released was sent, and the others were delivered."""
+    audit.obligations.told.named[erased] = frozenset({PARTY} if told else ())
+    audit.portion(10)
+    audit.cut(19, "erased")
+    for log in (GATEWAY, MAIN_SERVICE) if first == GATEWAY else (MAIN_SERVICE, GATEWAY):
+        if log == GATEWAY:
+            audit.filed(GATEWAY, TAGS[1])
+            audit.delivered(30)
+        else:
+            audit.filed(MAIN_SERVICE, *TAGS[:2])
+            audit.sets.released(PORTION, 3)
+            audit.sets.shown.released(PORTION, Shown({Q: Q * 2}, 1))
+    assert audit.tells(erased) == [(erased, PARTY)] * found
+
+
+def test_of_whom_a_portion_was_sent_that_had_been_cut_before_nobody_can_read(audit: Audit) -> None:
+    """One of two who were erased was dropped before it was sent: that one's erasure need tell nobody."""
+    audit.obligations.told.named[20] = frozenset()
+    audit.cut(5, "erased", (R,), 2)
+    audit.portion(10)
+    audit.cut(19, "erased")
+    audit.filed(GATEWAY, TAGS[1])
+    audit.delivered(30)
+    audit.filed(MAIN_SERVICE, *TAGS)
+    audit.sets.released(PORTION, 3)
+    audit.sets.shown.released(PORTION, Shown({Q: Q * 2}, 2))
+    assert audit.tells(20) == []
+
+
+def test_a_portion_that_was_delivered_whole_says_nothing_of_who_is_erased_later(audit: Audit) -> None:
+    audit.obligations.told.named[40] = frozenset()
+    audit.portion(10)
+    audit.filed(GATEWAY, *TAGS[:2])
+    audit.sets.delivered(PORTION, 30)
+    audit.sets.shown.delivered(PORTION, Shown({P: P * 2, Q: Q * 2}))
+    audit.filed(MAIN_SERVICE, *TAGS[:2])
+    audit.sets.released(PORTION, 3)
+    audit.sets.shown.released(PORTION, Shown({P: P * 2, Q: Q * 2}))
+    assert audit.tells(40) == []  # what was acknowledged is held against it when it is recorded
