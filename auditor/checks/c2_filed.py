@@ -1,6 +1,7 @@
 """Under which links both logs filed what is of the same people (check 2 of DESIGN 10.4): rows of check 7's sets."""
 
 import sqlite3
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from proxid.evidence.ratchet import TAG_SIZE
@@ -11,6 +12,8 @@ CREATE TABLE IF NOT EXISTS members (
     log TEXT, epoch INTEGER, grp INTEGER, party TEXT, tags BLOB, event INTEGER, opens INTEGER,
     PRIMARY KEY (epoch, grp, party, log)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS cut (epoch INTEGER, grp INTEGER, party TEXT, tags BLOB, PRIMARY KEY (epoch, grp, party))
+WITHOUT ROWID;
 """
 _NAME: Final = 32
 """Hexadecimal digits of a message's hash that it is named by."""
@@ -34,6 +37,20 @@ class Members(NamedTuple):
     tags: tuple[bytes, ...]
     event: int
     opens: bool
+
+
+class Sent(NamedTuple):
+    """A group or portion (epoch, group, party) that was sent, and not acknowledged whole.
+
+    Attributes:
+        event: the gateway's that says so. tags: of whose records it was when it was released; of a portion whose other
+            entries the party acknowledged, those of the rest. acknowledged: that is so.
+    """
+
+    named: tuple[int, int, str]
+    event: int
+    tags: tuple[bytes, ...]
+    acknowledged: bool
 
 
 class FiledSets:
@@ -67,14 +84,17 @@ class FiledSets:
         self._db.execute(f"DELETE FROM members WHERE {where}", named)  # noqa: S608
         return Members(_parted(row[0]), row[1], bool(row[2]))
 
-    def sent_to(self) -> list[tuple[tuple[int, int, str], int, tuple[bytes, ...]]]:
-        """Groups and portions (epoch, group, party) that were sent and not acknowledged: by which event of the gateway,
-        and whose they were when they were released.
-        """
-        where = "m.log='main-service' AND d.sent IS NOT NULL AND d.delivered IS NULL"
-        joined = f"FROM deliveries d JOIN members m USING (epoch, grp, party) WHERE {where}"
-        rows = self._db.execute(f"SELECT epoch, grp, party, d.sent, m.tags {joined}")
-        return [((epoch, group, party), sent, _parted(tags)) for epoch, group, party, sent, tags in rows]
+    def cut(self, named: tuple[int, int, str], tags: Iterable[bytes]) -> None:
+        """Whose entries of a portion were released, and not delivered with the others: one tag an entry."""
+        self._db.execute("INSERT OR REPLACE INTO cut VALUES (?,?,?,?)", (*named, b"".join(tags)))
+
+    def sent_to(self) -> list[Sent]:
+        """Groups and portions that were sent, and what of them was not acknowledged."""
+        joined = "SELECT epoch, grp, party, d.sent, t.tags, d.delivered FROM deliveries d JOIN"
+        whole = f"{joined} members t USING (epoch, grp, party) WHERE t.log='main-service' AND d.delivered IS NULL"
+        cut = f"{joined} cut t USING (epoch, grp, party) WHERE d.delivered IS NOT NULL"
+        rows = self._db.execute(f"SELECT * FROM ({whole} UNION ALL {cut}) WHERE sent IS NOT NULL")  # noqa: S608
+        return [Sent((epoch, grp, party), sent, _parted(tags), bool(got)) for epoch, grp, party, sent, tags, got in rows]
 
 
 def _parted(tags: bytes) -> tuple[bytes, ...]:

@@ -87,9 +87,14 @@ class Filing:
         parties = [str(fields["party"])] if event.type is EventType.DELIVERED else _parties(str(fields["audience"]))
         own = Members(tags[-(len(tags) // 2) :] if event.type is EventType.RELEASED else tags, event.number, opens)
         for party in parties if tags else []:
-            other = self._filed.other(self._log, (int(str(fields["epoch"])), int(str(fields["group"])), party), own)
-            if other is not None:
-                self._compare(*((own, other) if self._log == GATEWAY else (other, own)))
+            named = (int(str(fields["epoch"])), int(str(fields["group"])), party)
+            other = self._filed.other(self._log, named, own)
+            if other is None:
+                continue
+            delivered, released = (own, other) if self._log == GATEWAY else (other, own)
+            if all(released.tags) and (cut := Counter(released.tags) - Counter(delivered.tags)):
+                self._filed.cut(named, cut.elements())
+            self._compare(delivered, released)
 
     def _compare(self, delivered: Members, released: Members) -> None:
         more = Counter(delivered.tags) - Counter(released.tags)

@@ -62,14 +62,15 @@ def check_sent(
 def tell(sets: Sets, people: People, erased: Mapping[bytes, int], obligations: Obligations) -> None:
     """Of who objects or is erased, a party is told that was sent records and did not acknowledge them (check 8).
 
-    Whom of the erased a portion was sent of that had been cut before, nobody can read.
+    So is one that was sent a whole portion, of which entries were cut before it acknowledged the others. Whom of the
+    erased a portion was sent of that had been cut before, nobody can read.
 
     Args:
         erased: subject tag → number of ERASED.
     """
-    for named, sent, tags in sets.filed.sent_to():
+    for named, sent, tags, acknowledged in sets.filed.sent_to():
         ids = sets.shown.sent_of(named)
-        whole = not ids or len(ids) == len(tags)
+        whole = len(ids) == len(tags) if ids else not acknowledged
         names = set() if whole else {one.people for one in sets.entries.among(named, sent, ids)}
         for tag in tags:
             person = people.of_tag(tag)

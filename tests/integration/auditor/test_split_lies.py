@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from auditor.findings import ERASURE
 from gateway.store.library import GatewayStore
 from main_service.rights import Subjects
 from proxid.anonymise.split import rounds
@@ -23,7 +24,8 @@ from proxid.runtime.store import connect
 from tests.integration.auditor.test_epoch_keys_lost import lost
 from tests.support.lies import GATEWAY, Liar
 from tests.support.lies_arrivals import for_hours
-from tests.support.lies_parties import silent
+from tests.support.lies_epochs import patiently
+from tests.support.lies_parties import knows_no_recipients, read_in_silence, silent
 from tests.support.lies_split import LIES, E, a_path_without_the_ladder, a_row_under_the_threshold, a_tick_early, fields
 from tests.support.lies_unsaid import early
 from tests.support.split_house import NODES, House, begun, clean, contents, house, released, served
@@ -356,3 +358,24 @@ async def test_a_key_that_is_lost_before_an_epochs_close(
             assert await liar.caught() == {6}
         else:
             clean(await trial.audit())
+
+
+@pytest.mark.slow
+async def test_who_was_sent_entries_of_somebody_erased_and_acknowledged_the_others_is_to_be_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gateway that tells nobody says that nobody is to be told: until the next epoch that party may have left."""
+    async with house(tmp_path) as trial:
+        liar = Liar(trial, monkeypatch)
+        await trial.evening()
+        await trial.close()
+        await read_in_silence(liar)
+        knows_no_recipients(liar)
+        await trial.exercise(Right.ERASE, PEOPLE[1])
+        await trial.receive()
+        liar.hides = True
+        assert await liar.caught() == {ERASURE}
+        trial.leap(60.0)
+        await patiently(lambda: trial.ask("news of tomorrow", PEOPLE[2:4]))
+        liar.hides = False
+        assert await liar.caught() == {ERASURE} and liar.accused == {GATEWAY}
