@@ -242,7 +242,7 @@ class GatewayLog(Log):
             return  # what it answers has expired
         pair = SanitizedPair.decode(event.payload)
         self._tuples.answered(pair, bytes.fromhex(session), person)
-        self._people.seasons.answered(time_ms or 0, forwarded or 0)
+        self._people.answered(time_ms or 0, forwarded or 0)
         if response.blocks_of(pair.original) == response.BLOCKS:
             self._sets.answered_heads.take(response.head_of(pair.original))
         else:

@@ -153,7 +153,7 @@ class RightsEvents:
         revocation = Revocation.decode(trust.opening.open(event.payload, revoked_info(trust.service)))
         if revocation.digest.hex() != event.fields["statement"]:
             raise RecordMismatchError("event names another revocation than it discloses")
-        self._people.revoked(revocation, int(str(event.fields["time"])))
+        self._people.revoked(revocation, int(str(event.fields["time"])), event.number)
 
     def finish(self) -> None:
         """At the end: who was not told of an erasure is not about to leave."""

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
-from auditor.checks.c3_ended import EndedKey, EndedKeys, EnrolledKey, name_of_key
+from auditor.checks.c3_ended import EndedKeys, EndedState, EnrolledKey, name_of_key
 from auditor.checks.c3_lost import LostKeys, LostState, Shown
 from auditor.checks.c3_seasons import Seasons, SeasonsState
 from auditor.policies import Policies
@@ -36,10 +36,10 @@ _JUST_AFTER: Final = 256
 
 PeopleState = tuple[
     dict[bytes, Person], dict[bytes, bytes], dict[bytes, Shown], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
-    dict[bytes, EndedKey], list[bytes], int, bool, LostState, SeasonsState,
+    EndedState, bool, LostState, SeasonsState,
 ]  # fmt: skip
 """People by key, keys by subject tag, credentials that were shown, who is gone, keys and parts by user, keys that are
-over, those of unconfirmed times, the latest request, whether some ENROLLED cannot be read, lost keys, and seasons."""
+over, whether some ENROLLED cannot be read, lost keys, and seasons."""
 
 
 class People:
@@ -95,7 +95,7 @@ class People:
             return True
         if time is None:
             return False
-        self.ended.end(name_of_key(enrolment.user_id, before), time, False)
+        self.ended.end(name_of_key(enrolment.user_id, before), time, False, event)
         if before not in enrolment.replaces:
             raise CredentialError("a person's key was replaced, and the authority has not said so")
         return True
@@ -104,14 +104,19 @@ class People:
         """An ENROLLED that cannot be read."""
         self.incomplete = True
 
-    def revoked(self, revocation: Revocation, time: int) -> None:
+    def revoked(self, revocation: Revocation, time: int, event: int = 0) -> None:
         """Check a REVOKED event: the EA's word; raises SignatureInvalidError, KeyInvalidError, CredentialError.
 
         Args:
-            time: what its header says, Unix seconds.
+            time: what its header says, Unix seconds. event: its number.
         """
         revocation.verify(self._trust.authority)
-        self.ended.end(name_of_key(revocation.user_id, revocation.user_key), time, True)
+        self.ended.end(name_of_key(revocation.user_id, revocation.user_key), time, True, event)
+
+    def answered(self, time_ms: int, forwarded: int) -> None:
+        """The main service answered what was asked then (Unix milliseconds), and FORWARDED by an event."""
+        self.seasons.answered(time_ms, forwarded)
+        self.ended.answered(time_ms, forwarded)
 
     def is_in_use(self, user_id: str, key: bytes) -> bool:
         """Whether a key is the one that was enrolled last for a user, or linked if that is not known, and not over."""
@@ -144,9 +149,9 @@ class People:
         Args:
             time_ms: of the request, which the gateway found fresh.
         """
-        ended = self.ended.keys.get(name_of_key(enrolment.user_id, enrolment.user_key))
-        if ended is not None:
-            if time_ms / 1000 > ended.time + 2 * self._trust.clock_skew:
+        name = name_of_key(enrolment.user_id, enrolment.user_key)
+        if name in self.ended.keys:
+            if not self.ended.holds(name, time_ms):
                 raise CredentialError("a right was exercised with a key that had been revoked or replaced")
             return
         held = self._keys.get(enrolment.user_id)
@@ -259,16 +264,17 @@ class People:
     def state(self) -> PeopleState:
         """For storing."""
         return (
-            self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self.ended.latest, self.incomplete, self.lost.state(), self.seasons.state(),
+            self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.state(),
+            self.incomplete, self.lost.state(), self.seasons.state(),
         )  # fmt: skip
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
         (
-            self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.keys,
-            self.ended.said, self.ended.latest, self.incomplete, lost, seasons,
+            self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, ended, self.incomplete, lost,
+            seasons,
         ) = state  # fmt: skip
+        self.ended.restore(ended)
         self.seasons.restore(seasons)
         self.lost.restore(lost, self._by_key.values())
         self._by_prox = {person.prox_id: person for person in self._by_key.values()}
