@@ -17,6 +17,7 @@ KEY = OpeningKey(bytes(range(96)))
 def nothing() -> Saved:
     times: tuple[set[int], int, int, bool, int, set[int]] = (set(), -1, -1, False, 0, set())
     from auditor.checks.c3_lost import LostState
+    from auditor.checks.c3_ended import EndedState
     from auditor.checks.c3_seasons import SeasonsState
     from auditor.checks.c5_held import HeldBack
     from auditor.checks.c6_consents import Consents
@@ -26,12 +27,12 @@ def nothing() -> Saved:
     from auditor.checks.c7_releases import ReleasesState
     from auditor.checks.c7_withheld import WithheldState
 
-    lost = LostState({}, [], set(), set())
+    lost, ended = LostState({}, [], set(), set()), EndedState({}, {}, 0, 0, 0)
     releases = ReleasesState({}, set(), {}, 0)
     arrivals = ArrivalsState({}, 0, [], 0, 0, "", "", 0, 0, False)
     withheld = WithheldState({}, {}, {}, releases, set(), arrivals)
     parts = Parts(
-        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, {}, [], 0, False, lost, SeasonsState(0, [], 0)),
+        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, ended, False, lost, SeasonsState(0, [], 0)),
         ({}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
          LimitsState({}, 0, False, releases), (0, b"")),
