@@ -94,7 +94,9 @@ class FiledSets:
         whole = f"{joined} members t USING (epoch, grp, party) WHERE t.log='main-service' AND d.delivered IS NULL"
         cut = f"{joined} cut t USING (epoch, grp, party) WHERE d.delivered IS NOT NULL"
         rows = self._db.execute(f"SELECT * FROM ({whole} UNION ALL {cut}) WHERE sent IS NOT NULL")  # noqa: S608
-        return [Sent((epoch, grp, party), sent, _parted(tags), bool(got)) for epoch, grp, party, sent, tags, got in rows]
+        return [
+            Sent((epoch, grp, party), sent, _parted(tags), bool(got)) for epoch, grp, party, sent, tags, got in rows
+        ]
 
 
 def _parted(tags: bytes) -> tuple[bytes, ...]:
