@@ -16,8 +16,8 @@ KEY = OpeningKey(bytes(range(96)))
 
 def nothing() -> Saved:
     times: tuple[set[int], int, int, bool, int, set[int]] = (set(), -1, -1, False, 0, set())
-    from auditor.checks.c3_lost import LostState
     from auditor.checks.c3_ended import EndedState
+    from auditor.checks.c3_lost import LostState
     from auditor.checks.c3_seasons import SeasonsState
     from auditor.checks.c5_held import HeldBack
     from auditor.checks.c6_consents import Consents
