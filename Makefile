@@ -90,7 +90,7 @@ test: dev java
 
 # A minute.
 test-quick: dev
-	$(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not slow and not peers" $(QUICK)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-profile quick -m "not slow and not peers" $(QUICK)
 
 # Against real programs of others: ten minutes.
 test-peers: $(PEERS) browser

@@ -9,4 +9,5 @@ from hypothesis import settings
 collect_ignore = [] if all(find_spec(name) for name in ("openai", "playwright")) else ["peers"]
 
 settings.register_profile("proxid", derandomize=True, deadline=None)
+settings.register_profile("quick", settings.get_profile("proxid"), max_examples=20)  # `make test-quick`
 settings.load_profile("proxid")

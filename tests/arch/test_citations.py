@@ -5,9 +5,9 @@ import re
 import subprocess
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.source import ROOT, trees
+
 SECTION = re.compile(r"DESIGN (\d+(?:\.\d+)*)")
 PAPER = re.compile(r"\b(00\d)(?='s\b| §| ch\.| Alg| Tab| Fig| Def| Theo| step| example| eq\.| states| prints)")
 NUMBER = re.compile(r"\bDESIGN\b|(?<![\d.,])00[0-4]\+?(?![\d.%])")
@@ -55,7 +55,7 @@ def test_users_read_names_and_not_numbers() -> None:
         (path, line, said)
         for path, text in texts().items()
         if path.endswith(".py") and not path.startswith(("tests/", "scripts/", "proxid/wire/")) and NUMBER.search(text)
-        for line, said in _said(ast.parse(text))
+        for line, said in _said(trees().get(path) or ast.parse(text))
         if NUMBER.search(said)
     ]
     # Digits of spoken numbers and the house numbers' own tables are data.
@@ -63,16 +63,14 @@ def test_users_read_names_and_not_numbers() -> None:
 
 
 def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    silent: set[int] = set()
-    for node in ast.walk(tree):
-        if any("command" in ast.unparse(d) for d in getattr(node, "decorator_list", [])):
-            continue  # its docstring is its help
-        silent |= {id(inner.value) for inner in _statements(node) if isinstance(inner, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+    """Strings that are no statement of their own, and those of commands, which are their help, with their lines."""
+    silent, helps = set[int](), set[int]()
+    for node in ast.walk(tree):  # a statement before what is in it
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if any("command" in ast.unparse(decorator) for decorator in node.decorator_list):
+                helps.update(map(id, node.body))
+        elif isinstance(node, ast.Expr):
+            if id(node) not in helps:
+                silent.add(id(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
             yield node.lineno, node.value
-
-
-def _statements(node: ast.AST) -> list[ast.stmt]:
-    body = getattr(node, "body", [])
-    return body if isinstance(body, list) else []

@@ -1,6 +1,5 @@
 """Who imports whom (docs/architecture.md): the contracts of .importlinter, and what a process really loads."""
 
-import ast
 import json
 import subprocess
 import sys
@@ -28,12 +27,25 @@ LABORATORY = {
 }
 
 
-def loaded_by(module: str) -> set[str]:
-    """Top-level packages, and modules of proxid, in a process that has imported `module`."""
-    code = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
+BY_WHAT_THEY_NEED = (
+    ("gateway.server", "proxid.clients.subscriber.command"),
+    ("device_sim.commands", "proxid.cli.main"),
+    ("auditor.audit", "auditor.commands.audit", "main_service.server", "proxid.clients.household.household",
+     "proxid.cli.serve", "proxid.cli.demo"),
+)  # fmt: skip
+"""What is imported: who never learns what was said, who reads no request, and all who run without the laboratory."""
+
+
+@pytest.fixture(scope="module")
+def loaded() -> list[set[str]]:
+    """Top-level packages, and modules of proxid, in a process that has imported the first of these, then those too."""
+    steps = [", ".join(modules) for modules in BY_WHAT_THEY_NEED]
+    code = "import json, sys\n" + "\n".join(f"import {step}; print(json.dumps(sorted(sys.modules)))" for step in steps)
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    modules = json.loads(said)
-    return {name.partition(".")[0] for name in modules} | {name for name in modules if name.startswith("proxid.")}
+    return [
+        {name.partition(".")[0] for name in modules} | {name for name in modules if name.startswith("proxid.")}
+        for modules in map(json.loads, said.splitlines())
+    ]
 
 
 def test_contracts_hold() -> None:
@@ -42,28 +54,13 @@ def test_contracts_hold() -> None:
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["gateway.server", "main_service.server", "auditor.audit", "auditor.commands.audit", "device_sim.commands",
-     "proxid.clients.household.household", "proxid.clients.subscriber.command", "proxid.cli.main", "proxid.cli.serve",
-     "proxid.cli.demo"],
-)  # fmt: skip
-def test_nothing_of_the_laboratory_is_loaded(module: str) -> None:
-    loaded = loaded_by(module)
-    assert loaded & LABORATORY == set()
-    assert {name for name in loaded if name.startswith("proxid.lab")} == set()
-
-
-@pytest.mark.parametrize("module", ["gateway.server", "proxid.clients.subscriber.command"])
-def test_who_never_learns_what_carries_no_grid_of_places(module: str) -> None:
-    assert "h3" not in loaded_by(module)
-
-
-@pytest.mark.parametrize(
-    "module", ["gateway.server", "device_sim.commands", "proxid.clients.subscriber.command", "proxid.cli.main"]
-)
-def test_who_reads_no_request_loads_no_classifier(module: str) -> None:
-    assert loaded_by(module) & {"spacy", "thinc", "en_proxid"} == set()
+def test_each_process_loads_only_what_it_needs(loaded: list[set[str]]) -> None:
+    never_learns, reads_none, runs = loaded
+    assert "gateway" in never_learns and "device_sim" in reads_none and "main_service" in runs
+    assert "h3" not in never_learns
+    assert reads_none & {"spacy", "thinc", "en_proxid"} == set()
+    assert runs & LABORATORY == set()
+    assert {name for name in runs if name.startswith("proxid.lab")} == set()
 
 
 def test_base_needs_no_package_of_the_classifier() -> None:
@@ -117,14 +114,3 @@ def _cycles(edges: dict[str, set[str]]) -> Iterator[set[str]]:
     for module in sorted(edges):
         if module not in number:
             yield from visit(module)
-
-
-def test_every_module_says_what_it_is_for() -> None:
-    silent = [
-        str(path.relative_to(ROOT))
-        for wing in WINGS
-        for path in (ROOT / wing).rglob("*.py")
-        if path.read_text("utf-8").strip() and "wire" not in path.parts and "yardsticks" not in path.parts
-        and not ast.get_docstring(ast.parse(path.read_text("utf-8")))
-    ]  # fmt: skip
-    assert silent == []

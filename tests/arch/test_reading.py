@@ -4,7 +4,8 @@ import ast
 import re
 from typing import Final
 
-from tests.support.fuzzing.known import PACKAGES, ROOT
+from tests.support.fuzzing.known import PACKAGES
+from tests.support.source import trees
 
 OWN: Final = {
     "proxid/cli/demo/__init__.py", "proxid/cli/demo/run.py", "proxid/lab/commands/study/output.py",
@@ -23,12 +24,9 @@ def _reads(call: ast.Call) -> bool:
 
 
 def test_files_are_read_where_nothing_else_is_taken_for_one() -> None:
-    found = set[str]()
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            name = path.relative_to(ROOT).as_posix()
-            text = path.read_text("utf-8")
-            nodes = ast.walk(ast.parse(text)) if re.search("read_bytes|read_text|open", text) else ()
-            if any(isinstance(node, ast.Call) and _reads(node) for node in nodes):
-                found.add(name)
+    found = {
+        name for name, tree in trees().items()
+        if name.startswith(tuple(f"{package}/" for package in PACKAGES))
+        and any(isinstance(node, ast.Call) and _reads(node) for node in ast.walk(tree))
+    }  # fmt: skip
     assert found == OWN

@@ -3,31 +3,12 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from statistics import median
 
-ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("proxid", "gateway", "main_service", "auditor", "device_sim", "bench", "scripts")
+from tests.support.source import modules, trees
+
 FILE, FUNCTION = 330, 65
 """Lines at most."""
-# What others wrote, and what a program writes.
-FOREIGN = ("proxid/wire/v1", "bench/yardsticks")
-
-
-@cache
-def trees() -> dict[str, ast.Module]:
-    """Every module of the product, by its path, parsed."""
-    return {name: ast.parse(text) for name, text in modules()}
-
-
-def modules() -> Iterator[tuple[str, str]]:
-    """Every module of the product, by its path, with its text."""
-    for folder in PRODUCT:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            name = path.relative_to(ROOT).as_posix()
-            if not name.startswith(FOREIGN):
-                yield name, path.read_text("utf-8")
 
 
 def functions() -> Iterator[tuple[str, int]]:
@@ -59,6 +40,10 @@ def test_every_function_says_what_it_returns() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is None
     ]
     assert silent == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    assert [name for name, tree in trees().items() if tree.body and not ast.get_docstring(tree)] == []
 
 
 def test_no_prefix_of_files_stands_for_a_folder() -> None:
