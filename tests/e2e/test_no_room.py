@@ -12,7 +12,7 @@ from proxid.errors import RefusedError, UpstreamError
 from tests.e2e.test_store_failure import ask_until_answered, patient, verdict
 
 
-@pytest.mark.parametrize("name", ["gateway", "main-service"])
+@pytest.mark.parametrize("name", ["main-service", pytest.param("gateway", marks=pytest.mark.slow)])
 async def test_refused_by_name_while_there_is_no_room_and_served_afterwards(tmp_path: Path, name: str) -> None:
     trial = DemoTrial(tmp_path / "trial", DemoOptions(people=3, form="pairs"))
     (tmp_path / "trial").mkdir()

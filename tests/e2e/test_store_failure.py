@@ -85,7 +85,7 @@ def verdict(trial: DemoTrial) -> Verdict:
     return run_audit(AuditCommand(trial.auditor(), keep=False)).verdict
 
 
-@pytest.mark.parametrize("name", list(SERVICES))
+@pytest.mark.parametrize("name", ["gateway", pytest.param("main-service", marks=pytest.mark.slow)])
 async def test_refused_while_a_store_is_away_and_served_when_it_returns(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,7 +98,7 @@ async def test_refused_while_a_store_is_away_and_served_when_it_returns(
         assert verdict(trial) is Verdict.CLEAN
 
 
-@pytest.mark.parametrize("name", list(SERVICES))
+@pytest.mark.parametrize("name", ["main-service", pytest.param("gateway", marks=pytest.mark.slow)])
 async def test_refused_when_a_store_is_full(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(tmp_path, monkeypatch) as (trial, stores, household):
         client = Redis.from_url(stores.running[name].url)

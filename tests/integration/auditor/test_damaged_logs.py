@@ -54,7 +54,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", ["gateway", pytest.param("main-service", marks=pytest.mark.slow)])
 async def test_damage_is_unchecked_whatever_it_hides(tmp_path: Path, role: str) -> None:
     """One byte of each file and kind after the other; what was damaged is whole again before the next."""
     async with running(tmp_path) as trial:

@@ -26,7 +26,7 @@ def before(event: PlainEvent) -> PlainEvent:
     return dataclasses.replace(event, fields=json.dumps(kept, sort_keys=True, separators=(",", ":")).encode())
 
 
-@pytest.mark.parametrize("floor", [3, 0])
+@pytest.mark.parametrize("floor", [pytest.param(3, marks=pytest.mark.slow), 0])
 async def test_who_goes_back_to_the_release_before_is_told_of_and_not_accused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, floor: int
 ) -> None:

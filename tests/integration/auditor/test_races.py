@@ -81,7 +81,7 @@ EVERY = pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.
 
 
 @EVERY
-@pytest.mark.parametrize("state", [False, True], ids=["anew", "going on"])
+@pytest.mark.parametrize("state", [pytest.param(False, marks=pytest.mark.slow), True], ids=["anew", "going on"])
 async def test_nothing_that_happens_while_an_audit_reads_accuses_anybody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: bool, stride: int
 ) -> None:

@@ -182,7 +182,7 @@ def limited(report: Report) -> None:
     assert report.counts[PARTLY] and 5 in report.partly and report.as_dict()["partly"] == [5]
 
 
-@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("stored", [pytest.param(False, marks=pytest.mark.slow), True])
 async def test_somebody_is_erased_after_a_tick(tmp_path: Path, stored: bool) -> None:
     options = begun()
     async with house(tmp_path, **options) as trial:
@@ -211,7 +211,9 @@ async def test_somebody_is_erased_before_anything_left(tmp_path: Path) -> None:
         limited(await trial.audit())
 
 
-@pytest.mark.parametrize("gone", [1, 3, len(PEOPLE)])
+@pytest.mark.parametrize(
+    "gone", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(len(PEOPLE), marks=pytest.mark.slow)]
+)
 async def test_those_whom_a_node_needed_are_erased_afterwards(tmp_path: Path, gone: int) -> None:
     """Four people at each node, as many as it takes; then fewer of them, or nobody, can be read."""
     async with house(tmp_path) as trial:

@@ -41,7 +41,7 @@ async def late(trial: House, seconds: float) -> int:
 
 
 @pytest.mark.parametrize("right", [Right.ERASE, Right.OBJECT])
-@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("stored", [pytest.param(False, marks=pytest.mark.slow), True])
 async def test_who_goes_within_an_epoch_costs_nobody_its_contents(tmp_path: Path, right: Right, stored: bool) -> None:
     """The main service forms them without the person; who is not connected just then gets them, too."""
     options = begun()

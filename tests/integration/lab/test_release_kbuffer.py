@@ -255,7 +255,14 @@ def test_epochs_start_over(log: Path, tmp_path: Path) -> None:
     assert parts["counts"]["suppressed"]["epoch_end"] > whole["counts"]["suppressed"]["epoch_end"]
 
 
-@pytest.mark.parametrize("options", [(), ("--no-ladder",), ("--mode", "thesis", "--level", "1")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        pytest.param(("--no-ladder",), marks=pytest.mark.slow),
+        pytest.param(("--mode", "thesis", "--level", "1"), marks=pytest.mark.slow),
+    ],
+)
 def test_memory_follows_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]) -> None:
     """Texts of records that left are forgotten, and the release is the same, byte for byte."""
     known, most = Dictionaries(), []

@@ -49,7 +49,9 @@ def test_a_memory_keeps_public_words_only_and_not_too_many() -> None:
     assert dict(memory) == {"ccc": 3}
 
 
-@pytest.mark.parametrize("method", ["network", "thesis", "named"])
+@pytest.mark.parametrize(
+    "method", ["network", *(pytest.param(name, marks=pytest.mark.slow) for name in ("thesis", "named"))]
+)
 def test_no_word_of_a_request_stays_that_no_shipped_list_has(method: str, tmp_path: Path) -> None:
     tree = tmp_path / "tree.tsv"
     tree.write_text("id\tparent\tname\n1\t\tFood\n")
