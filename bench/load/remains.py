@@ -3,6 +3,7 @@
 import asyncio
 import math
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -51,8 +52,12 @@ async def _written(trial: DemoTrial) -> int:
 
 
 def evidence_size(folder: Path) -> int:
-    files = [file for file in (folder / "data").rglob("*") if "evidence" in file.parts and file.is_file()]
-    return sum(file.stat().st_size for file in files)
+    size = 0
+    for file in (folder / "data").rglob("*"):
+        if "evidence" in file.parts and file.is_file():
+            with suppress(FileNotFoundError):  # a file that is written anew has a name of its own for a moment
+                size += file.stat().st_size
+    return size
 
 
 async def evidence_of_refusals(trial: DemoTrial, seconds: int) -> tuple[int, int]:

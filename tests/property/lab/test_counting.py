@@ -56,7 +56,9 @@ def counted(table: ibis.Table, columns: tuple[str, ...]) -> Counter[tuple[str, .
     return found
 
 
-@pytest.mark.parametrize("kind", [KINDS[0], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] if number else []) for number, kind in enumerate(KINDS)]
+)
 @given(rows=ROWS, m=st.integers(1, 4))
 @FEW
 def test_bounded_histogram_is_steps_1_and_2(kind: str, rows: list[plain.Row], m: int) -> None:
