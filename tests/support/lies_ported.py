@@ -288,6 +288,25 @@ async def service_says_that_it_was_not_certain_of_what_somebody_opens(liar: Liar
     liar.options["receipts"] = [Presented("opening", asked.session, asked.opening)]
 
 
+@lie(4)
+async def service_says_that_its_classifier_failed_on_what_somebody_opens(liar: Liar) -> None:
+    """It may fail at one time and not at another."""
+    liar.hides = True
+    trial = liar.trial
+
+    def failing(self: FixedClassifier, texts: Any) -> Any:
+        raise ValueError("as if")
+
+    await trial.consent()
+    trial.device.history(PEOPLE[1]).start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FixedClassifier, "pipe", failing)
+        await trial.ask("node1 question", PEOPLE[:2])
+        await trial.settle()
+    (asked,) = trial.device.history(PEOPLE[1]).asked()
+    liar.options["receipts"] = [Presented("opening", asked.session, asked.opening)]
+
+
 @unseen("answers")
 async def service_answers_what_it_likes(liar: Liar) -> None:
     async def answer(self: RequestPath, accepted: Any, utterance: Any, _turn: Any) -> Any:

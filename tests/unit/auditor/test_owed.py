@@ -1,5 +1,6 @@
 """What a service owes is counted by what was asked of it since, in the order of the log and up to the present."""
 
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -14,11 +15,12 @@ OWED = 18 * MINUTE
 AT = 1_700_000_000_000
 
 
-def audit(times: Sequence[int], owing: int, unfiled: bool = True, fresh: bool = True) -> Report:
+def audit(times: Sequence[int], owing: int, unfiled: bool = True, fresh: bool = True, owed: float = OWED) -> Report:
     """Requests of these times (Unix ms), as they came; nothing became of the one at `owing`, all others ended.
 
     Args:
         unfiled: it was received, and not filed; else not even received. fresh: the others were received.
+        owed: for so long people may ask meanwhile, by all policies (milliseconds).
     """
     sets, report = Sets(), Report()
     for number, time in enumerate(times):
@@ -32,7 +34,7 @@ def audit(times: Sequence[int], owing: int, unfiled: bool = True, fresh: bool = 
                 sets.ended(session, "no_consent", number + 1)
         else:
             sets.refused(session, 2)
-    check(sets, Times(AT, AT - MINUTE, OWED), 1000, report)
+    check(sets, Times(AT, AT - MINUTE, owed, OWED), 1000, report)
     sets.close()
     return report
 
@@ -69,3 +71,14 @@ def test_the_newest_that_is_owed_is_found_page_by_page(monkeypatch: pytest.Monke
     times = [AT - (60 - number) * MINUTE for number in range(50)]
     assert [v.event for v in audit(times, 3).violations] == [4]
     assert audit(times, 40).violations == []
+
+
+@pytest.mark.parametrize("unfiled", [True, False])
+def test_what_is_owed_under_a_policy_that_is_not_known_is_told_and_accuses_nobody(unfiled: bool) -> None:
+    """It may say that clocks differ by days."""
+    times = [AT - 60 * MINUTE, AT - 55 * MINUTE, AT - 36 * MINUTE, AT - 30 * MINUTE]
+    report = audit(times, 0, unfiled, owed=math.inf)
+    assert report.violations == []
+    (reason,) = report.missing
+    assert reason.text.startswith("1 ") and "policy that is not accepted" in reason.text
+    assert audit([AT - MINUTE], 0, unfiled, owed=math.inf).missing == []

@@ -1,6 +1,7 @@
 """Which policy an epoch went by (DESIGN 7, 10.4): what an auditor lacks, and what has expired, convicts nobody."""
 
 import dataclasses
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -161,6 +162,15 @@ def test_an_auditor_without_the_keys_of_a_party_leaves_the_epoch_unchecked(expir
     assert (report.verdict, report.violations) == (Verdict.UNCHECKED, [])
     (reason,) = report.missing
     assert "lacks the keys of a party" in reason.text and "epoch 10" in reason.text
+
+
+def test_how_long_things_may_take_is_known_of_a_document_whose_parties_keys_are_missing_and_of_no_unknown_one() -> None:
+    policy = terms(("acme",), clock_skew=300.0)
+    events = both(policy, policy, (True, True))
+    for trust, longest in ((knowing(policy), (300.0, 300.0)), (knowing(), (math.inf, 120.0))):
+        policies, _ = read(trust, *events)
+        assert policies.of(EPOCH) is None
+        assert tuple(policies.longest(lambda one: one.clock_skew, unknown) for unknown in (math.inf, 0.0)) == longest
 
 
 def test_a_document_that_was_not_accepted_leaves_the_epoch_unchecked_and_says_what_to_run() -> None:
