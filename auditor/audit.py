@@ -6,6 +6,7 @@ size before it is asked for too (`seen`). Keys are asked for after the heads: wh
 beyond them (`later`). With a state, an audit reads only what is new since the last one.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -189,10 +190,7 @@ class Audit:
         read_ms = min([now_ms, *exported])
         settled_ms = read_ms - int(self._options.settle * 1000)
         self._sets.answered_heads.finish(self._reads[1], self.report)
-        owed = self._options.owed
-        if owed is None:
-            owed = OWED_SECONDS + 2 * self._policies.longest(lambda trust: trust.clock_skew)
-        check(self._sets, Times(read_ms, settled_ms, 1000 * owed), seen, self.report)
+        check(self._sets, Times(read_ms, settled_ms, *map(self._owed, (math.inf, 0.0))), seen, self.report)
         self._service.finish(seen, read_ms / 1000)
         self._people.ended.finish(self.report)
         self._people.seasons.finish(self.report)
@@ -212,6 +210,13 @@ class Audit:
         known = self._policies, self._sets, self._gateway.acknowledged, self._erasures
         ReceiptCheck(*known, self.report, times, promised, self._people.is_in_use).run(self._options.receipts)
         promised.finish()
+
+    def _owed(self, unknown: float) -> float:
+        """For how long something may be owed (ms), if a policy that is not known says so many seconds of skew."""
+        owed = self._options.owed
+        if owed is None:
+            owed = OWED_SECONDS + 2 * self._policies.longest(lambda trust: trust.clock_skew, unknown)
+        return 1000 * owed
 
     def _verify_heads_belong(self, gateway: EvidenceSource, service: EvidenceSource) -> tuple[int, int]:
         """The gateway's log, and how long it is, before MS's head is asked for; raises EvidenceForeignError."""

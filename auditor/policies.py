@@ -40,10 +40,11 @@ _WHY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A document as the auditor sees it; `trust` is None if nothing can be judged by it."""
+    """A document as the auditor sees it; `trust` is None if nothing can be judged by it, `known` if it is not known."""
 
     standing: str
     trust: Trust | None
+    known: Trust | None = None
     fallen: tuple[str, ...] = ()
 
 
@@ -83,10 +84,10 @@ class Policies:
             return self.trust
         return None if epoch in self.blind else self.judged(digest).trust
 
-    def longest(self, of: Callable[[Trust], float]) -> float:
-        """The most seconds that this is of what any epoch is judged by; infinite if a document is not known."""
-        judged = [self.judged(digest).trust for digest in set(self.named.values())]
-        return max(of(self.trust), *(math.inf if one is None else of(one) for one in judged), 0.0)
+    def longest(self, of: Callable[[Trust], float], unknown: float = math.inf) -> float:
+        """The most seconds that this is of what any epoch goes by; `unknown` of a document that is not known."""
+        known = [self.judged(digest).known for digest in set(self.named.values())]
+        return max(of(self.trust), *(unknown if one is None else of(one) for one in known), 0.0)
 
     def naming(self, epoch: int, kind: str, granted: str) -> str:
         """How an epoch's record names its user; empty for a place or command where that is not known."""
@@ -129,15 +130,14 @@ class Policies:
         fallen = below(terms, trust.floors)
         if terms.epoch_seconds != trust.epochs.seconds:
             fallen.append("epoch_seconds")
-        if not set(terms.parties) <= trust.party_keys.keys():
-            return Judged(KEYLESS, None, tuple(fallen))
         own = replace(
             trust, bundles=terms.bundles, settings=terms.settings, slots=terms.slots, places=terms.places,
             noise=terms.noise, season_seconds=terms.season_seconds, naming=terms.naming,
             split=terms.split, content=terms.anonymiser.content,
             pipeline=terms.pipeline, clock_skew=terms.clock_skew, epoch_grace=terms.epoch_grace,
         )  # fmt: skip
-        return Judged(ACCEPTED, own, tuple(fallen))
+        has_keys = set(terms.parties) <= trust.party_keys.keys()
+        return Judged(ACCEPTED if has_keys else KEYLESS, own if has_keys else None, own, tuple(fallen))
 
     def given(self, event: Event, base: int = 0) -> None:
         """EPOCH_OPENED in the gateway's log: the key that devices get.

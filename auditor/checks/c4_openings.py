@@ -1,7 +1,7 @@
 """Requests that a person opens (check 4 of DESIGN 10.4): whether they had to be withheld is computed then.
 
 The pipeline of the recorded version reads what was said once more: it must withhold it for the reason that the main
-service gave. A classifier that failed is believed all the same: it may not fail again.
+service gave. A classifier that failed, and does not fail again, may have: nobody can tell, and that is `unchecked`.
 """
 
 from collections.abc import Callable
@@ -9,14 +9,19 @@ from typing import Final
 
 from auditor.checks.c7_reasons import TEXTS
 from auditor.checks.c7_texts import WithheldTexts
-from auditor.findings import COMMITS, MAIN_SERVICE, Report
+from auditor.findings import COMMITS, MAIN_SERVICE, Report, Unchecked
 from auditor.policies import Policies
 from proxid.anonymise.slotted.places import parse_location
-from proxid.classify import Classification
+from proxid.classify import Classification, Classifier
 from proxid.errors import InputError
 from proxid.evidence.bodies import MAX_SHOWN
 from proxid.protocol.opened import OpenedRequest
 
+FAILED: Final = "classifier_failed"
+_ONCE: Final = (
+    "{} opened requests were withheld since a classifier failed, and this auditor's does not fail on them, or on what "
+    "was withheld for another reason it does"
+)
 _NEVER: Final = "a request that was withheld as {} is opened by who asked it, and is not {}"
 
 
@@ -43,15 +48,23 @@ class Openings:
         if fate.fate not in TEXTS:
             return
         classifier, reason = trust.classifier, fate.fate
-        if classifier is None or not fate.pipeline or reason not in self._reasons:
+        if classifier is None or not (fate.pipeline or reason == FAILED):
             self._report.counts["openings.believed"] += 1
-        elif classifier.version != fate.pipeline:
+        elif fate.pipeline not in ("", classifier.version):
             self._report.counts["pipeline.unknown"] += 1
         else:
             self._report.checked[COMMITS] += 1
             self._report.counts["openings.recomputed"] += 1
-            if not self._reasons[reason](classifier.classify(opened.utterance.text), opened):
+            found = _read(classifier, opened.utterance.text)
+            if (found is None) != (reason == FAILED):
+                self._texts.doubt(opened.signed.session_id)
+            elif found is not None and not self._reasons[reason](found, opened):
                 self._report.add(COMMITS, MAIN_SERVICE, fate.event, f"SUPPRESSED: {_NEVER.format(reason, reason)}")
+
+    def finish(self) -> None:
+        """What nobody can tell is so in every audit that goes on from here."""
+        if doubted := self._texts.doubted():
+            self._report.missing.append(Unchecked(COMMITS, MAIN_SERVICE, _ONCE.format(doubted)))
 
     def _has_place(self, opened: OpenedRequest) -> bool:
         """Whether it was surely asked from a place that may be named: noise and empty places are MS's to judge."""
@@ -77,3 +90,11 @@ class Openings:
 
 def _is(found: Classification, kind: str) -> bool:
     return found.type is not None and found.type.value == kind
+
+
+def _read(classifier: Classifier, text: str) -> Classification | None:
+    """What a pipeline makes of a text; None if it fails: by whatever error, as at the main service."""
+    try:
+        return classifier.classify(text)
+    except Exception:
+        return None

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from auditor.checks import c1_answered, c2_filed, c7_entries, c7_shown, c9_promisable
+from auditor.checks import c1_answered, c2_filed, c7_entries, c7_shown, c7_texts, c9_promisable
 from auditor.checks.c2_filed import FiledSets
 from auditor.checks.c7_entries import Dropped, EntrySets
 from auditor.checks.c7_order import ReleaseOrder
@@ -70,7 +70,8 @@ class Sets:
         # What an audit that does not end leaves behind is thrown away whole, so nothing need be rolled back.
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.executescript(_SCHEMA + c2_filed.SCHEMA + c7_shown.SCHEMA + c7_entries.SCHEMA + c9_promisable.SCHEMA)
+        own = (c2_filed, c7_shown, c7_entries, c7_texts, c9_promisable)
+        self._db.executescript(_SCHEMA + "".join(module.SCHEMA for module in own))
         self.shown, self.entries = ShownSets(self._db), EntrySets(self._db)
         self.promisable, self.texts, self.filed = Promisable(self._db), WithheldTexts(self._db), FiledSets(self._db)
         self.answered_heads, self.order = c1_answered.AnsweredHeads(self._db), ReleaseOrder(self._db)

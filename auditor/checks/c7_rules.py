@@ -1,9 +1,11 @@
 """What the sets of both logs must say of each other (check 7 of DESIGN 10.4).
 
 What a service owes it must have done by a time at which it was demonstrably at work, as what people asked of it since
-shows that it received: one that was away had no time for it. Until then what is old by the clock is `unchecked`.
+shows that it received: one that was away had no time for it. Until then what is old by the clock is `unchecked`. So is
+all of it once epochs went by a policy that is not known: nobody knows by how much it lets clocks differ.
 """
 
+import math
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
@@ -64,6 +66,8 @@ _WAITING: Final = (
      f"{_UNFILED} AND received_at>:received AND received_at<=:old_received"),
 )  # fmt: skip
 """What is owed for long by the clock, of a service that may have been away."""
+_AWAY: Final = "and nobody has asked for long enough since"
+_UNKNOWN: Final = "and epochs went by a policy that is not accepted, which may say that clocks differ by as much"
 
 
 class Times(NamedTuple):
@@ -71,12 +75,14 @@ class Times(NamedTuple):
 
     Attributes:
         now: up to which the logs were read. settled: requests of a later time may still be under way.
-        owed: for so long people may ask while a request is owed something.
+        owed: for so long people may ask while a request is owed something; infinite if a policy is not known.
+        known: the same, by the policies that are known.
     """
 
     now: int
     settled: int
     owed: float
+    known: float
 
 
 def check(sets: Sets, times: Times, seen: int, report: Report) -> None:
@@ -100,7 +106,7 @@ def check(sets: Sets, times: Times, seen: int, report: Report) -> None:
     for text, where in _WAITING:
         total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
         if total:
-            since = "and nobody has asked for long enough since"
+            since = _AWAY if times.owed < math.inf else _UNKNOWN
             report.missing.append(Unchecked(COMPLETENESS, MAIN_SERVICE, f"{total} {text}, {since}"))
     for text, where in _OLDER:
         total = sets.rows(f"SELECT COUNT(*) {where}", values)[0][0]
@@ -116,7 +122,7 @@ def _last_owed(sets: Sets, times: Times) -> dict[str, int]:
         first = sets.rows(f"SELECT COALESCE(MIN({column}_at), 0) {owed}")[0][0]
         found[column] = _owed_at_work(sets, times, column, first) if first else 0
         last = f"SELECT COALESCE(MAX({column}_at), 0) FROM sessions WHERE {column} BETWEEN 1 AND :until"  # noqa: S608
-        found[f"old_{column}"] = sets.rows(last, {"until": times.now - times.owed})[0][0]
+        found[f"old_{column}"] = sets.rows(last, {"until": times.now - times.known})[0][0]
     return found
 
 

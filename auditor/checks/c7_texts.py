@@ -1,9 +1,11 @@
 """What became of requests that were withheld for what they said (checks 4 and 7 of DESIGN 10.4)."""
 
 import sqlite3
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from proxid.errors import RegistrationError
+
+SCHEMA: Final = "CREATE TABLE IF NOT EXISTS doubted (id BLOB PRIMARY KEY) WITHOUT ROWID;"
 
 
 class Fate(NamedTuple):
@@ -35,3 +37,11 @@ class WithheldTexts:
         if row is None:
             raise RegistrationError("an opened request is in no log")
         return Fate(row[0] or "", row[1] or 0, row[2] or "")
+
+    def doubt(self, session: bytes) -> None:
+        """Whether a request had to be withheld cannot be told, although it was opened."""
+        self._db.execute("INSERT OR IGNORE INTO doubted VALUES (?)", (session[:16],))
+
+    def doubted(self) -> int:
+        """How many these are."""
+        return int(self._db.execute("SELECT COUNT(*) FROM doubted").fetchone()[0])

@@ -214,6 +214,7 @@ class ReceiptCheck:
             self._report.checked[RECEIPTS] += 1
             self._report.counts[f"receipts.compared.{item.kind}"] += 1
 
+        self._openings.finish()
         if self._unknown:
             # Nobody may have brought them: that is no fault of the gateway's.
             text = f"{self._unknown} keys that the enrolment authority revoked are in use by the gateway's log"

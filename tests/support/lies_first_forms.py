@@ -17,6 +17,7 @@ from tests.support.lies_objections import exercise, passes_nothing_on, waits
 from tests.support.lies_ported import (
     gateway_turns_people_away_for_requests_that_they_did_not_make,
     service_says_that_it_was_not_certain_of_what_somebody_opens,
+    service_says_that_its_classifier_failed_on_what_somebody_opens,
 )
 
 E = EventType
@@ -49,6 +50,13 @@ async def service_does_not_name_what_read_the_request_that_somebody_opens(liar: 
     liar.hides = True
     liar.changes(MAIN, E.SUPPRESSED, without("pipeline"), times=99)
     await service_says_that_it_was_not_certain_of_what_somebody_opens(liar)
+
+
+@lie(4)
+async def service_does_not_name_what_failed_on_the_request_that_somebody_opens(liar: Liar) -> None:
+    liar.hides = True
+    liar.changes(MAIN, E.SUPPRESSED, without("pipeline"), times=99)
+    await service_says_that_its_classifier_failed_on_what_somebody_opens(liar)
 
 
 @lie(7)

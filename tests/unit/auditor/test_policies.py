@@ -146,7 +146,7 @@ def test_a_key_that_no_log_shows_is_new_until_its_epoch_ends_however_new_the_fil
     trust, report, now = trusted(), Report(), EPOCHS.start(EPOCH) * 1000 + 120_000
     key = EpochKey(MS, EPOCH + epochs, b"k" * 1216, b"s" * 32, bytes(32)).issue(SERVICE)
     nothing: Any = None
-    sets: Any = SimpleNamespace(texts={})
+    sets: Any = SimpleNamespace(texts=SimpleNamespace(doubted=int))
     check = ReceiptCheck(Policies(trust), sets, set(), nothing, report, (now - 60_000, now + 60_000), nothing)
     check.run([Presented("epoch", b"", key.encode(), now)])
     assert (report.counts["receipts.recent"], [v.rule for v in report.violations]) == (
