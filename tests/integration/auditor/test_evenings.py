@@ -19,16 +19,19 @@ from auditor.checks.c7_completeness import Sets
 from auditor.checks.c9_receipts import Presented, ReceiptCheck, read_receipts
 from auditor.findings import Report, Verdict
 from auditor.policies import Policies
+from auditor.report.page import render
 from auditor.setup import logs_of, trust_of
 from proxid.anonymise.mix.types import Group
 from proxid.clients.household.shown_time import STEP
 from proxid.errors import RestrictionError
 from proxid.evidence.note import Note
 from proxid.protocol.receipt import DeliveryAck
+from proxid.protocol.rights import Right
 from proxid.runtime.provision.keyfile import load_signing_key
 from tests.support.lies import Liar
 from tests.support.lies_screener import screener_forwards_a_request_never_sent
-from tests.support.trial import PEOPLE, run_command, running
+from tests.support.split_house import house
+from tests.support.trial import PEOPLE, Trial, run_command, running
 
 
 async def test_an_honest_evening_is_clean_in_every_check(tmp_path: Path) -> None:
@@ -249,12 +252,25 @@ async def test_a_group_that_breaks_a_restriction_is_withheld_and_no_violation(
     assert report.counts["withheld.restriction"] == 4 and report.counts["released"] == 8
 
 
+def told(trial: Trial, report: Report) -> tuple[str, str]:
+    """A report as an object and as a page, but for when it was made."""
+    report.scope.started = 0.0
+    return json.dumps(report.as_dict()), render(report, trial.config("auditor"), 0.0)
+
+
+@pytest.mark.parametrize("form", ["pairs", pytest.param("split", marks=pytest.mark.slow)])
 async def test_the_report_is_the_same_with_any_number_of_processes_and_stored_after_every_event(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    async with running(tmp_path) as trial:
+    async with house(tmp_path, form=form) as trial:
         liar = Liar(trial, monkeypatch)
         await screener_forwards_a_request_never_sent(liar)
-        plain, ahead = await trial.audit(), await trial.audit(workers=2)
-        stored = await trial.audit(stored=True)
-    assert plain.violations != [] and ahead.as_dict() == plain.as_dict() == stored.as_dict()
+        if form == "split":
+            await trial.evening()
+            await trial.close()
+            await trial.receive()
+            await trial.exercise(Right.ERASE, PEOPLE[7])
+        reports = [await trial.audit(workers=workers) for workers in range(3)]
+        reports.append(await trial.audit(stored=True))
+    assert reports[0].violations != []
+    assert len({told(trial, report) for report in reports}) == 1
