@@ -30,7 +30,8 @@ from proxid.protocol.record import kind_and_number
 HIDDEN: Final = 0
 """Time of a request whose payload does not open."""
 
-_SCHEMA: Final = """
+_SCHEMA: Final = (
+    """
 CREATE TABLE IF NOT EXISTS sessions (
     id BLOB PRIMARY KEY, forwarded INTEGER, forwarded_at INTEGER, answered INTEGER, unreached INTEGER, refused INTEGER,
     received INTEGER, received_at INTEGER, buffered INTEGER, fate TEXT, ended_at INTEGER, good BLOB, pipeline TEXT
@@ -43,6 +44,8 @@ CREATE TABLE IF NOT EXISTS deliveries (
 CREATE INDEX IF NOT EXISTS places ON deliveries (party, place) WHERE place IS NOT NULL;
 CREATE TABLE IF NOT EXISTS replay (epoch INTEGER, id BLOB, value BLOB, PRIMARY KEY (epoch, id)) WITHOUT ROWID;
 """
+    + c7_texts.SCHEMA
+)
 
 
 def _once(column: str, at: str) -> str:
@@ -70,8 +73,7 @@ class Sets:
         # What an audit that does not end leaves behind is thrown away whole, so nothing need be rolled back.
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        own = (c2_filed, c7_shown, c7_entries, c7_texts, c9_promisable)
-        self._db.executescript(_SCHEMA + "".join(module.SCHEMA for module in own))
+        self._db.executescript(_SCHEMA + c2_filed.SCHEMA + c7_shown.SCHEMA + c7_entries.SCHEMA + c9_promisable.SCHEMA)
         self.shown, self.entries = ShownSets(self._db), EntrySets(self._db)
         self.promisable, self.texts, self.filed = Promisable(self._db), WithheldTexts(self._db), FiledSets(self._db)
         self.answered_heads, self.order = c1_answered.AnsweredHeads(self._db), ReleaseOrder(self._db)
