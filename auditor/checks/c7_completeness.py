@@ -21,7 +21,6 @@ from auditor.checks.c2_filed import FiledSets
 from auditor.checks.c7_entries import Dropped, EntrySets
 from auditor.checks.c7_order import ReleaseOrder
 from auditor.checks.c7_shown import Delivery, Named, ShownSets
-from auditor.checks.c7_texts import WithheldTexts
 from auditor.checks.c9_promisable import Promisable
 from proxid.errors import GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import ReleasedPayload
@@ -30,8 +29,7 @@ from proxid.protocol.record import kind_and_number
 HIDDEN: Final = 0
 """Time of a request whose payload does not open."""
 
-_SCHEMA: Final = (
-    """
+_SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS sessions (
     id BLOB PRIMARY KEY, forwarded INTEGER, forwarded_at INTEGER, answered INTEGER, unreached INTEGER, refused INTEGER,
     received INTEGER, received_at INTEGER, buffered INTEGER, fate TEXT, ended_at INTEGER, good BLOB, pipeline TEXT
@@ -44,8 +42,6 @@ CREATE TABLE IF NOT EXISTS deliveries (
 CREATE INDEX IF NOT EXISTS places ON deliveries (party, place) WHERE place IS NOT NULL;
 CREATE TABLE IF NOT EXISTS replay (epoch INTEGER, id BLOB, value BLOB, PRIMARY KEY (epoch, id)) WITHOUT ROWID;
 """
-    + c7_texts.SCHEMA
-)
 
 
 def _once(column: str, at: str) -> str:
@@ -73,9 +69,10 @@ class Sets:
         # What an audit that does not end leaves behind is thrown away whole, so nothing need be rolled back.
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.executescript(_SCHEMA + c2_filed.SCHEMA + c7_shown.SCHEMA + c7_entries.SCHEMA + c9_promisable.SCHEMA)
-        self.shown, self.entries = ShownSets(self._db), EntrySets(self._db)
-        self.promisable, self.texts, self.filed = Promisable(self._db), WithheldTexts(self._db), FiledSets(self._db)
+        own = (c2_filed, c7_shown, c7_entries, c7_texts, c9_promisable)
+        self._db.executescript(_SCHEMA + "".join(module.SCHEMA for module in own))
+        self.shown, self.entries, self.filed = ShownSets(self._db), EntrySets(self._db), FiledSets(self._db)
+        self.promisable, self.texts = Promisable(self._db), c7_texts.WithheldTexts(self._db)
         self.answered_heads, self.order = c1_answered.AnsweredHeads(self._db), ReleaseOrder(self._db)
         counted = "SELECT party, COUNT(place), COUNT(COALESCE(delivered, dropped)) FROM deliveries GROUP BY party"
         rows = self._db.execute(counted).fetchall()
