@@ -13,7 +13,8 @@ from proxid.protocol.epochs import Epochs
 from proxid.runtime.clock import Clocks, ClockWatch
 from proxid.runtime.config.terms import Terms
 
-_SPARE_SECONDS: Final = 2 * 86_400
+_SPARE_SECONDS: Final = 31 * 86_400
+"""A service that was away closes its epoch when it is back, and has to know then of whom it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class Service:
     def kept_for(self, epoch: int) -> int:
         """Seconds from now for which the store keeps what belongs to an epoch.
 
-        The store counts them by its machine's clock: set a day ahead, it must not forget what is still needed.
+        The store counts them by its machine's clock: set a day ahead, or away for a month, it must not forget what is
+        still needed. Once the epoch is closed that ends sooner (`EpochStore.let_go`).
         """
         return max(0, int(self.epochs.end(epoch) - self.clock() + max(self.grace, self.clock_skew))) + _SPARE_SECONDS
 

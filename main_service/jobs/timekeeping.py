@@ -83,6 +83,8 @@ class Timekeeper:
             await self._release.release_rest()
             while not await self._forget(epoch):
                 await self._release.release_all()
+            while not await self._epoch_store.let_go(epoch):
+                pass
             await self._epoch_store.close(epoch, int(now * 1000), opening if begun > epoch else b"")
             self._epochs.forget(epoch)
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from main_service.store.library import KEYS
 from proxid.encoding import decode, encode
@@ -10,6 +10,10 @@ from proxid.evidence.events import SALT_SIZE, EpochOpened, decode_header, encode
 from proxid.protocol.request import HELD
 from proxid.runtime.store import FunctionLibrary
 from proxid.runtime.store.functions import named
+
+_KEPT: Final = 2 * 86_400
+"""Seconds for which what an epoch's people showed is kept once it is closed: as long as anything is told of them."""
+_AT_ONCE: Final = 1024
 
 Secrets = tuple[bytes, bytes, bytes, tuple[bytes, ...]]
 """Seed of the cycles, seed of the opening key, signed epoch key, signed feed keys."""
@@ -55,6 +59,12 @@ class EpochStore:
         """The epoch that IS has last signed to have begun, and its word; -1 if there is none."""
         epoch, opening = await self._functions.call("ms_opening", KEYS)
         return (-1, b"") if epoch is None else (int(epoch), opening)
+
+    async def let_go(self, epoch: int) -> bool:
+        """Nothing waits in an epoch any more: its people's keys and choices need not be kept for long. False if there are
+        more people.
+        """
+        return not await self._functions.call("ms_let_go", KEYS, epoch, _KEPT, _AT_ONCE)
 
     async def close(self, epoch: int, time_ms: int, opening: bytes) -> None:
         """Destroy an epoch's secrets; records EPOCH_CLOSED, once.

@@ -65,7 +65,7 @@ class RequestStore:
         done = await self._functions.call(
             "ms_put_credential", KEYS,
             *named(
-                key_tag=_tag(found.epoch_key), credential=found.encode(), ttl=ttl,
+                key_tag=_tag(found.epoch_key), credential=found.encode(), epoch=found.epoch, ttl=ttl,
                 evidence_name=evidence_key_name(PREFIX, found.prox_id), evidence_key=found.evidence_key,
                 prox_id=found.prox_id, instead=found.instead,
             ),

@@ -184,7 +184,7 @@ class Scene:
         await self.functions.call(
             "ms_put_credential", KEYS,
             *named(
-                key_tag=person.keys[EPOCHS[-1]], credential=prox.encode(), ttl=_TTL,
+                key_tag=person.keys[EPOCHS[-1]], credential=prox.encode(), epoch=EPOCHS[-1], ttl=_TTL,
                 evidence_name=evidence_key_name(SERVICE, prox), evidence_key=b"evidence", prox_id=prox,
             ),
         )  # fmt: skip

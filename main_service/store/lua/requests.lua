@@ -6,11 +6,11 @@
 --   c:PROX    hash of a consent: b bundle, v version, h hash of the message, a acknowledgement, at place in the log
 --   rf:SESSION  the code by which a message was refused, which the same bytes are refused by again
 --   closed    the newest epoch that was closed    opening   hash of IS's latest word that an epoch has begun
---   epoch:N   hash of an epoch's secrets
+--   epoch:N   hash of an epoch's secrets         people:N  set PROX|KEY|NAME of its people's credentials and evidence keys
 --   ob:PROX   nothing is logged, whatever was consented: 1 the person objected, 2 their key was lost, 3 and nothing waits under it
 --   rw:DIGEST where RESTRICTED of a word of IS's stands that was heeded
 --   i:PROX    what is found by the person's own index alone: sorted set of q, n, a, b and w keys by the second at which they
---             are gone by themselves; everything else of a person is named by the PROX_ID
+--             are gone by themselves, and m:EPOCH:KEY, that people:EPOCH names it; everything else of a person is named by the PROX_ID
 
 local mkey = below
 
@@ -44,13 +44,16 @@ local function ms_credential(keys, a)
   return redis.call('GET', mkey(keys[1], 'q', a[1]))
 end
 
--- Named fields: key_tag, credential, ttl (s), evidence_name, evidence_key, prox_id; instead (the PROX_ID of a lost key whose place
--- this one takes, or ''), under which IS must have had everything given up, for good
+-- Named fields: key_tag, credential, epoch, ttl (s), evidence_name, evidence_key, prox_id; instead (the PROX_ID of a lost key whose
+-- place this one takes, or ''), under which IS must have had everything given up, for good
 local function ms_put_credential(keys, a)
   local prefix, f = keys[1], named(a)
   if (f.instead or '') ~= '' and redis.call('GET', mkey(prefix, 'ob', f.instead)) ~= '3' then return 'WAITS' end
-  own(prefix, f.prox_id, tonumber(redis.call('TIME')[1]), f.ttl, 'q:' .. f.key_tag)
+  local people, marked = mkey(prefix, 'people', f.epoch), 'm:' .. f.epoch .. ':' .. f.key_tag
+  own(prefix, f.prox_id, tonumber(redis.call('TIME')[1]), f.ttl, 'q:' .. f.key_tag, f.ttl, marked)
   redis.call('SET', f.evidence_name, f.evidence_key, 'EX', f.ttl)
+  redis.call('SADD', people, f.prox_id .. '|' .. f.key_tag .. '|' .. f.evidence_name)
+  redis.call('EXPIRE', people, f.ttl)
   return redis.call('SET', mkey(prefix, 'q', f.key_tag), f.credential, 'EX', f.ttl)
 end
 
@@ -190,6 +193,24 @@ local function ms_opening(keys, a)
   return redis.call('HMGET', mkey(keys[1], 'opening'), 'e', 'd')
 end
 
+-- ARGV: epoch, s, limit. Nothing waits in it any more: credentials, evidence keys and choices of its people end so much later, of
+-- some at a time. 1 if there are more.
+local function ms_let_go(keys, a)
+  local prefix, people, now = keys[1], mkey(keys[1], 'people', a[1]), tonumber(redis.call('TIME')[1])
+  for _, one in ipairs(redis.call('SPOP', people, a[3])) do
+    local prox, tag, evidence = string.match(one, '^([^|]+)|([^|]+)|(.+)$')
+    for _, name in ipairs({evidence, mkey(prefix, 'q', tag), mkey(prefix, 'c', prox)}) do
+      if redis.call('TTL', name) > tonumber(a[2]) then redis.call('EXPIRE', name, a[2]) end
+    end
+    local index = mkey(prefix, 'i', prox)
+    redis.call('ZADD', index, 'XX', now + a[2] + 1, 'q:' .. tag)
+    redis.call('ZREM', index, 'm:' .. a[1] .. ':' .. tag)
+    local last = redis.call('ZRANGE', index, -1, -1, 'WITHSCORES')[2]
+    if last then redis.call('EXPIRE', index, math.max(0, math.floor(last - now)) + KEPT + 60) end
+  end
+  return redis.call('EXISTS', people)
+end
+
 -- ARGV: epoch, salt, header. Destroys the epoch's secrets.
 local function ms_close_epoch(keys, a)
   if redis.call('SREM', mkey(keys[1], 'epochs'), a[1]) == 0 then return 0 end
@@ -205,6 +226,7 @@ redis.register_function('ms_receive', ms_receive)
 redis.register_function('ms_refuse', ms_refuse)
 redis.register_function('ms_suppress', ms_suppress)
 redis.register_function('ms_open_epoch', ms_open_epoch)
+redis.register_function('ms_let_go', ms_let_go)
 redis.register_function('ms_close_epoch', ms_close_epoch)
 redis.register_function('ms_keep_opening', ms_keep_opening)
 redis.register_function{function_name = 'ms_opening', callback = ms_opening, flags = {'no-writes'}}

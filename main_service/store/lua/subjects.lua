@@ -41,7 +41,11 @@ end
 local function ms_erased(keys, a)
   local prefix, index = keys[1], mkey(keys[1], 'i', a[1])
   for _, epoch in ipairs(redis.call('SMEMBERS', mkey(prefix, 'epochs'))) do split_forget_person(prefix, epoch, a[1]) end
-  for _, name in ipairs(redis.call('ZRANGE', index, 0, -1)) do redis.call('DEL', mkey(prefix, name)) end
+  for _, name in ipairs(redis.call('ZRANGE', index, 0, -1)) do
+    local epoch, tag = string.match(name, '^m:([^:]+):(.+)$')
+    if epoch then redis.call('SREM', mkey(prefix, 'people', epoch), a[1] .. '|' .. tag .. '|' .. a[2]) end
+    redis.call('DEL', mkey(prefix, name))
+  end
   redis.call('DEL', index, mkey(prefix, 'c', a[1]), mkey(prefix, 'ob', a[1]), a[2])
   return append_event(prefix, 'ERASED', a[3], a[4], '')
 end

@@ -17,7 +17,7 @@ from tests.support.pools import always
 
 LOST, ANEW, DAY, EPOCH = "px1lost", "px1anew", 86_400, 7
 SHOWN: Any = SimpleNamespace(
-    epoch_key=b"key", prox_id=ANEW, evidence_key=b"evidence", instead=LOST, encode=lambda: b"credential"
+    epoch_key=b"key", epoch=EPOCH, prox_id=ANEW, evidence_key=b"evidence", instead=LOST, encode=lambda: b"credential"
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from main_service.store.epochs import EpochStore
 from main_service.store.library import library
 from main_service.store.requests import RequestStore
 
@@ -25,7 +26,9 @@ async def indexed(client: Redis) -> dict[bytes, float]:
 
 
 async def alive(client: Redis) -> set[bytes]:
-    return {name for name in await indexed(client) if await client.exists(b"{ms}:" + name)}
+    there = {name: await client.exists(b"{ms}:" + name) for name in await indexed(client)}
+    there |= {name: await client.exists(b"{ms}:people:7") for name in there if name.startswith(b"m:7:")}
+    return {name for name, exists in there.items() if exists}
 
 
 async def a_minute_passes(client: Redis) -> None:
@@ -38,17 +41,36 @@ async def test_the_index_of_who_consents_to_nothing_holds_what_lives(client: Red
     await functions.load()
     requests = RequestStore(functions)
     shown: Any = SimpleNamespace(
-        epoch_key=b"key", prox_id=PERSON, evidence_key=b"evidence", instead="", encode=lambda: b"credential"
+        epoch_key=b"key", epoch=7, prox_id=PERSON, evidence_key=b"evidence", instead="", encode=lambda: b"credential"
     )
     await requests.put_credential(shown, 3 * DAY)
     for number in range(50):
         await receive(requests, number, 1)
-    while len(await alive(client)) > 1:  # noqa: ASYNC110 - the store lets go of keys by its own clock
+    while len(await alive(client)) > 2:  # noqa: ASYNC110 - the store lets go of keys by its own clock
         await asyncio.sleep(0.05)
     await a_minute_passes(client)
     await receive(requests, 50, DAY)
     kept = await indexed(client)
-    assert len(kept) == 4  # the credential; who asked upstream, the nonce and the answer of the last request
+    assert len(kept) == 5  # the credential, and that its epoch names it; who asked upstream, the nonce and the answer of the last request
     assert await alive(client) == set(kept)
     assert await client.ttl(INDEX) > 3 * DAY
     assert await functions.call("ms_credential_of", ["{ms}"], PERSON) == b"credential"
+
+
+async def test_what_an_epochs_people_showed_ends_soon_after_it(client: Redis) -> None:
+    functions = library(client)
+    await functions.load()
+    requests, epochs = RequestStore(functions), EpochStore(functions)
+    shown: Any = SimpleNamespace(
+        epoch_key=b"key", epoch=7, prox_id=PERSON, evidence_key=b"evidence", instead="", encode=lambda: b"credential"
+    )
+    await requests.put_credential(shown, 30 * DAY)
+    await client.set("{ms}:c:" + PERSON, b"choice", ex=30 * DAY)
+    kept = [name async for name in client.scan_iter("{ms}:*") if name != b"{ms}:people:7"]
+    assert len(kept) == 4 and [await client.ttl(name) > 29 * DAY for name in kept] == [True] * 4
+    while not await epochs.let_go(7):
+        pass
+    assert not await client.exists("{ms}:people:7")
+    assert max([await client.ttl(name) for name in kept]) <= 5 * DAY
+    assert set(await indexed(client)) == await alive(client)
+    assert min([await client.ttl(name) for name in kept]) > DAY
