@@ -5,6 +5,8 @@ contents of that epoch and audience which the party was not sent. What had not c
 without knowing, and may still go to who is connected: as long as contents may be on their way (`coming_seconds`), and
 not after an erasure, unless MS says that it had forgotten the person before it formed them. SENT says when something
 was: before that nothing was delivered, after it nothing is dropped.
+
+So does whoever had withdrawn before their entries came, which did not go: MS may have formed contents with them.
 """
 
 from collections.abc import Sequence
@@ -12,6 +14,7 @@ from typing import Final
 
 from auditor.checks.c3_links import People
 from auditor.checks.c6_consents import Consents
+from auditor.checks.c6_sent import name_of_person
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_shown import Delivery, Shown
 from auditor.checks.c8_feeds import named as _named
@@ -234,6 +237,21 @@ class SplitDeliveries:
         said = self._sets.place(_named(last)) if last else None
         return self._sets.order.last_handled(event) if said is None else said
 
+    def _was_refused(self, lane: Lane) -> bool:
+        """Whether somebody went, an entry of whose had not gone as they had withdrawn before it came."""
+        names = self._sets.entries.refused(*lane)
+        standing = self._consents.standing if names else {}
+        users = {name_of_person(prox): at.user_id for prox, at in standing.items() if at.epoch == lane[1]}
+        return any(
+            self._erases if name is None else self._is_gone(name, users.get(name, ""), lane) for name in names
+        )  # fmt: skip
+
+    def _is_gone(self, name: bytes, user_id: str, lane: Lane) -> bool:
+        if not user_id:
+            return name in self._people.gone or not any(name)
+        later = self._consents.asked_back.get(user_id, {}).get(f"{lane[0]}|general", 0) > lane[1]
+        return later or user_id in self._objected
+
     def finish(self, newest: int, forgotten: dict[bytes, int]) -> None:
         """When the main service's log was read, too.
 
@@ -242,6 +260,7 @@ class SplitDeliveries:
             forgotten: subject tags that MS says it has forgotten → its event.
         """
         gone = {*self._barred, *self._went, *self._excused, *self._erased}
+        gone |= {lane for lane in {lane for lane, _ in self._withheld} - gone if self._was_refused(lane)}
         self._withheld = [(lane, event) for lane, event in self._withheld if lane not in gone]
         for lane, event in list(self._withheld):
             if lane[1] + _SOON < newest:

@@ -11,8 +11,12 @@ CREATE TABLE IF NOT EXISTS entries (
     epoch INTEGER, grp INTEGER, party TEXT, id BLOB, event INTEGER, reason TEXT, grants TEXT, people BLOB,
     PRIMARY KEY (epoch, grp, party, id)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS refused (
+    epoch INTEGER, grp INTEGER, party TEXT, id BLOB, people BLOB, PRIMARY KEY (epoch, grp, party, id)
+) WITHOUT ROWID;
 """
 _PLACE: Final = "epoch=? AND grp=? AND party=?"
+_NO_CONSENT: Final = "no_consent"
 
 
 Which = tuple[int, int, str, bytes]
@@ -54,6 +58,15 @@ class EntrySets:
             "ON CONFLICT (epoch, grp, party, id) DO UPDATE SET event=excluded.event, reason=excluded.reason",
             [(*named, bytes.fromhex(one), event, reason) for one in ids],
         )
+        if reason == _NO_CONSENT:
+            query = "INSERT OR IGNORE INTO refused (epoch, grp, party, id) VALUES (?,?,?,?)"
+            self._db.executemany(query, [(*named, bytes.fromhex(one)) for one in ids])
+
+    def refused(self, party: str, epoch: int, audience: str) -> list[bytes | None]:
+        """Whose entries of an audience did not go as they consented to none; None where that was never known."""
+        query = "SELECT r.people FROM refused r JOIN deliveries USING (epoch, grp, party) "
+        rows = self._db.execute(f"{query} WHERE party=? AND epoch=? AND told=?", (party, epoch, audience))
+        return [people for (people,) in rows]
 
     def is_needed(self, named: Delivery, delivered: bool) -> bool:
         """Whether it matters whose the entries of a portion are."""
@@ -101,4 +114,6 @@ class EntrySets:
 
     def decide(self, drop: Dropped) -> None:
         """Why an entry went is known."""
-        self._db.execute(f"DELETE FROM entries WHERE {_PLACE} AND id=?", (drop.epoch, drop.group, drop.party, drop.id))  # noqa: S608
+        which = (drop.epoch, drop.group, drop.party, drop.id)
+        self._db.execute(f"UPDATE refused SET people=? WHERE {_PLACE} AND id=?", (drop.people, *which))  # noqa: S608
+        self._db.execute(f"DELETE FROM entries WHERE {_PLACE} AND id=?", which)  # noqa: S608
