@@ -61,9 +61,7 @@ class EpochStore:
         return (-1, b"") if epoch is None else (int(epoch), opening)
 
     async def let_go(self, epoch: int) -> bool:
-        """Nothing waits in an epoch any more: its people's keys and choices need not be kept for long. False if there are
-        more people.
-        """
+        """Nothing waits in an epoch any more: its people's keys and choices end soon. False: there are more."""
         return not await self._functions.call("ms_let_go", KEYS, epoch, _KEPT, _AT_ONCE)
 
     async def close(self, epoch: int, time_ms: int, opening: bytes) -> None:

@@ -51,7 +51,7 @@ async def test_the_index_of_who_consents_to_nothing_holds_what_lives(client: Red
     await a_minute_passes(client)
     await receive(requests, 50, DAY)
     kept = await indexed(client)
-    assert len(kept) == 5  # the credential, and that its epoch names it; who asked upstream, the nonce and the answer of the last request
+    assert len(kept) == 5  # the credential, that its epoch names it; who asked upstream, nonce and answer of the last
     assert await alive(client) == set(kept)
     assert await client.ttl(INDEX) > 3 * DAY
     assert await functions.call("ms_credential_of", ["{ms}"], PERSON) == b"credential"
