@@ -223,6 +223,18 @@ async def test_what_nobody_carries_any_more_does_not_wait_for_as_long_again(stor
     job.cancel()
 
 
+async def test_what_was_forwarded_by_a_clock_that_was_ahead_does_not_wait_for_it(store: GatewayStore) -> None:
+    await store.forward("ka", "n1", b"old", b"", 60_000.0, LIMITS)
+    await store.forward("ka", "n2", b"new", b"", 1000.0, LIMITS)
+    screener: Any = SimpleNamespace(clock=lambda: 1000.0, watch=SimpleNamespace(doubt=lambda: None))
+    nobody: Any = None
+    job = asyncio.create_task(RequestPath(screener, store, *[nobody] * 4).settle_left(900.0))
+    async with asyncio.timeout(20):
+        while await store.open_sessions() != [b"new"]:  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.01)
+    job.cancel()
+
+
 async def test_event_numbers_have_no_gap(store: GatewayStore, client: Redis) -> None:
     for i in range(5):
         await store.forward("ka", f"n{i}", b"s%d" % i, b"", 60.0, LIMITS)
