@@ -225,19 +225,21 @@ class RequestPath:
         while True:
             try:
                 if self._screener.watch.doubt() is None:  # or how long a session has been open is not known
-                    await self.recover(self._screener.clock() - seconds)
+                    now = self._screener.clock()
+                    await self.recover(now - seconds)
+                    await self.recover(after=now + seconds)  # by a clock that was ahead then
             except StoreError as error:
                 _log.info("session stays open until the store is back", code=error.code.value)
             await asyncio.sleep(min(seconds, _LOOK))
 
-    async def recover(self, until: float = math.inf) -> int:
+    async def recover(self, until: float = math.inf, after: float = -math.inf) -> int:
         """Settle what is open, as a crash leaves it: those sessions may not have reached MS. How many.
 
         Args:
-            until: Unix seconds; only those forwarded until then.
+            until, after: Unix seconds; only those forwarded until then, and after that.
         """
         settled = 0
-        while sessions := await self._store.open_sessions(until):
+        while sessions := await self._store.open_sessions(until, after=after):
             for session in sessions:
                 await self._store.unreached(session)
             settled += len(sessions)

@@ -73,10 +73,12 @@ class RequestSteps(Steps):
         """MS refused the session, and has recorded it."""
         await self.call("gw_settled", session)
 
-    async def open_sessions(self, until: float = math.inf, limit: int = 1000) -> list[bytes]:
-        """Sessions forwarded until a time (Unix seconds) that are not settled, the oldest first."""
-        latest = "+inf" if math.isinf(until) else int(until)
-        return list(await self.call("gw_open", limit, latest))
+    async def open_sessions(
+        self, until: float = math.inf, limit: int = 1000, after: float = -math.inf
+    ) -> list[bytes]:  # fmt: skip
+        """Sessions forwarded until a time, and after one (Unix seconds), that are not settled, the oldest first."""
+        latest, earliest = "+inf" if math.isinf(until) else int(until), "-inf" if math.isinf(after) else int(after) + 1
+        return list(await self.call("gw_open", limit, latest, earliest))
 
     async def is_forwarded(self, nonce_tag: str) -> bool:
         """Whether a message with this nonce was forwarded, and its answer would still be known."""

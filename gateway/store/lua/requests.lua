@@ -65,9 +65,9 @@ local function gw_settled(keys, a)
   return redis.call('ZREM', key(keys[1], 'open'), a[1])
 end
 
--- ARGV: limit, latest time. Sessions that were forwarded until then and are not settled.
+-- ARGV: limit, latest time, earliest. Sessions that were forwarded in between and are not settled.
 local function gw_open(keys, a)
-  return redis.call('ZRANGE', key(keys[1], 'open'), '-inf', a[2], 'BYSCORE', 'LIMIT', 0, a[1])
+  return redis.call('ZRANGE', key(keys[1], 'open'), a[3], a[2], 'BYSCORE', 'LIMIT', 0, a[1])
 end
 
 -- ARGV: salt, header; of a person payload and name of the evidence key, without which (the person was erased) nobody is named
