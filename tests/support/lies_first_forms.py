@@ -114,3 +114,16 @@ async def gateway_makes_names_as_before_there_were_keys_for_them(liar: Liar) -> 
     liar.changes(GATEWAY, E.EPOCH_OPENED, bare, times=99)
     await liar.trial.busy(1)
     await liar.trial.receive()
+
+
+@lie(3)
+async def gateway_shows_somebodys_data_twice_by_one_request(liar: Liar) -> None:
+    """Whoever has the request of before can have it again; in the form of before that was no fault."""
+    liar.hides = True
+
+    def again(events: list[PlainEvent]) -> list[PlainEvent]:
+        return [x for e in events for x in ([e, without("v")(e)] if e.type is E.ACCESSED else [e])]
+
+    liar.records(GATEWAY, again)
+    await liar.trial.busy(1)
+    await exercise(liar, Right.ACCESS)

@@ -187,3 +187,20 @@ async def gateway_tells_a_party_that_somebody_else_was_erased(liar: Liar) -> Non
     await liar.trial.busy(1)
     liar.patch.setattr(Notices, "_made", made)
     await exercise(liar, Right.ERASE)
+
+
+@unseen("notice_names")
+async def gateway_tells_a_party_of_somebody_of_whom_it_got_nothing(liar: Liar) -> None:
+    """So it learns of them."""
+    honest = RightsStore.erasure
+
+    async def erasure(self: RightsStore, user_tag: str) -> Any:
+        job = await honest(self, user_tag)
+        return dataclasses.replace(job, recipients=(*job.recipients, Recipient("globex", PEOPLE[1], 1)))
+
+    await liar.trial.consent("only-acme")
+    await liar.trial.ask("node1 question")
+    await liar.trial.settle()
+    await liar.trial.receive()
+    liar.patch.setattr(RightsStore, "erasure", erasure)
+    await exercise(liar, Right.OBJECT)

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any, Final
 
+from main_service.intake import Anonymiser
 from main_service.jobs.classification import Classification
 from proxid.evidence.events import EventType
 from tests.integration.main_service.test_place_noise import BUDGET, EPSILON, HERE, THERE, PlaceTrial
@@ -65,3 +66,16 @@ async def service_says_that_a_place_was_paid_for_that_nothing_waited_at(liar: Li
     await asks_from(liar, HERE)
     says_too_many(liar, (await liar.trial.device.session(PEOPLE[0])).prox_id)
     await asks_from(liar, THERE)
+
+
+@lie(5, kind=PlaceTrial, anonymiser={"k": 2, "time_slots": ["1 s", "2 s", "1 d"], "finest_resolution": 2})
+async def service_files_a_place_coarser_than_it_need_be(liar: Liar) -> None:
+    """So it chooses with whom somebody waits."""
+    honest = Anonymiser._location
+
+    def coarse(self: Anonymiser, pending: Any, found: Any, audience: str, cells: tuple[str, ...]) -> Any:
+        return honest(self, pending, found, audience, cells[:1])
+
+    liar.patch.setattr(Anonymiser, "_location", coarse)
+    await liar.trial.consent()
+    await asks_from(liar, HERE)

@@ -12,9 +12,10 @@ from auditor.checks.c9_receipts import read_receipts
 from gateway.store.consents import Chosen
 from gateway.store.library import GatewayStore
 from proxid.clients.auditing.heads import FOLDER
+from proxid.crypto.sansig import Message, Role, SignedMessage, sign
 from proxid.errors import HistoryForkedError
 from proxid.evidence.checkpoint import Checkpoint, origin
-from proxid.evidence.events import EventType
+from proxid.evidence.events import EventType, SanitizedPair
 from proxid.evidence.promise import Promise
 from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.promising import Promises
@@ -135,3 +136,21 @@ async def service_answers_over_another_history(liar: Liar) -> None:
     await liar.trial.busy(1)
     forks(liar, MAIN)
     await liar.trial.device.ask(PEOPLE[0], "node1 question")
+
+
+@lie(9)
+async def both_services_log_another_answer_than_the_device_got(liar: Liar) -> None:
+    """The main service signs two, and the gateway passes one on and records the other."""
+    service, gateway = (load_signing_key(liar.trial.folder / role / "signing.key") for role in (MAIN, GATEWAY))
+
+    def other(data: bytes) -> bytes:
+        pair = SanitizedPair.decode(data)
+        said = pair.original.message
+        original = sign(Message(dataclasses.replace(said.header, nonce=os.urandom(16)), said.blocks), service)
+        passed_on = original.message.with_user_block(pair.sanitized.message.user_block)
+        full = gateway.sign(passed_on.full_input(Role.SANITIZER, original.fixed))
+        return SanitizedPair(original, SignedMessage(passed_on, original.fixed + full)).encode()
+
+    liar.payloads(GATEWAY, E.ANSWERED, other)
+    await liar.trial.busy(1)
+    presents(liar)

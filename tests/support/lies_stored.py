@@ -19,8 +19,10 @@ from proxid.evidence.events import (
     EventType,
 )
 from proxid.evidence.leaf import Leaf
+from proxid.evidence.parts import NOBODY, PlainPart
 from proxid.protocol.rights import Right
 from proxid.runtime.config import load
+from proxid.runtime.evidence_log.encryptor import Encryptor, PlainEvent, SplitEvent
 from proxid.runtime.evidence_log.held import HeldHeads
 from proxid.runtime.evidence_log.reading import LogReader
 from proxid.runtime.provision.keyfile import load_signing_key
@@ -65,6 +67,21 @@ async def bit_of_a_payload_flipped_at_rest(liar: Liar) -> None:
 async def bit_of_a_payload_flipped_in_flight(liar: Liar) -> None:
     await liar.trial.busy(1)
     liar.shows(MAIN, lambda ls: [*ls[:7], Leaf(ls[7].salt, ls[7].header, (flip(ls[7].parts[0]),)), *ls[8:]])
+
+
+@lie(2, quick=True)
+async def service_files_what_it_receives_where_no_erasure_takes_it(liar: Liar) -> None:
+    """Under nobody, and readable without anybody's key."""
+    honest = Encryptor.split
+
+    def split(self: Encryptor, event: PlainEvent) -> SplitEvent:
+        made = honest(self, event)
+        if self._log != MAIN or event.type not in (E.RECEIVED, E.CONSENT):
+            return made
+        return SplitEvent(event, tuple(PlainPart(NOBODY, part.data) for part in made.parts))
+
+    liar.patch.setattr(Encryptor, "split", split)
+    await liar.trial.busy(1)
 
 
 @lie(2)

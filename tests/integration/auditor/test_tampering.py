@@ -11,6 +11,7 @@ import pytest
 # Each registers its lies.
 import tests.support.lies_arrivals
 import tests.support.lies_epochs
+import tests.support.lies_erasures
 import tests.support.lies_expiry
 import tests.support.lies_first_forms
 import tests.support.lies_keys
@@ -33,7 +34,8 @@ from tests.support.trial import running
 TOLD_BY_NAME = {
     module.__name__
     for module in (
-        tests.support.lies_keys, tests.support.lies_lost, tests.support.lies_objections, tests.support.lies_parties,
+        tests.support.lies_erasures, tests.support.lies_keys, tests.support.lies_lost, tests.support.lies_objections,
+        tests.support.lies_parties,
     )
 }  # fmt: skip
 """Modules whose lies are told by the one that their names begin with."""

@@ -35,11 +35,16 @@ def test_what_follows_is_held_to_that() -> None:
     assert alias() == MADE != OTHER
 
 
-@pytest.mark.parametrize(
-    "unknown", [{"key": None}, {"key": b""}, {"person": replace(ANN, part=b"")}, {"period": 1}], ids=str
-)
+@pytest.mark.parametrize("unknown", [{"key": b""}, {"person": replace(ANN, part=b"")}, {"period": 1}], ids=str)
 def test_what_does_not_is_what_it_shows(unknown: dict[str, Any]) -> None:
     assert alias(**unknown) == OTHER
+
+
+def test_a_key_that_was_never_recorded_is_no_key() -> None:
+    """Whoever has one alias erased makes others under no key at all."""
+    with pytest.raises(RecordMismatchError, match="key that is not in the log"):
+        alias(key=None)
+    assert alias(key=None, period=1) == OTHER  # of before there were keys
 
 
 def test_where_all_can_be_read_it_was_never_recorded() -> None:

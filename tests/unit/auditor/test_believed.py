@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
-from auditor.findings import COMPLETENESS, RECEIPTS, SIGNATURES, Basis, Report
+from auditor.event_log import Log
+from auditor.findings import COMPLETENESS, GATEWAY, RECEIPTS, SIGNATURES, Basis, Report
 from auditor.report.wording import BELIEVED
+from proxid.evidence.events import Event, EventType, encode_header
 
 ROOT = Path(__file__).parents[3]
 
@@ -34,3 +36,11 @@ def test_every_row_that_is_believed_has_words_and_is_decided() -> None:
     assert rows == BELIEVED.keys()
     decided = (ROOT / "docs/adr/0023-what-an-audit-believes.md").read_text()
     assert set(re.findall(r"^\| `(\w+)` ", decided, re.M)) == rows
+
+
+def test_whoever_turns_many_away_in_one_entry_turns_many_away() -> None:
+    report = Report()
+    fields = {"v": 3, "rule": "rate_limited", "kind": "links", "count": 500, "sessions": "00" * 32}
+    log = Log(GATEWAY, {}, {}, report)
+    log._turned_away(Event(1, EventType.REFUSED, bytes(16), encode_header(**fields), b""))  # type: ignore[arg-type]
+    assert report.believed == {"turned_away": 500} and report.resting(COMPLETENESS)["believed"] == 1

@@ -52,6 +52,14 @@ def test_a_minute_that_nobody_counts_any_more_is_told(minute: int) -> None:
     assert gateway.refuses(minute) == 1 and gateway.believed == [True]
 
 
+def test_an_audit_that_goes_on_tells_of_such_a_minute_as_the_one_before_did() -> None:
+    before, after, report = Gateway(NOW), Gateway(), Report()
+    before.refuses(NOW - 60)
+    after.limits.restore(before.limits.state())
+    after.limits.finish(report)
+    assert len(report.missing) == 1
+
+
 def test_what_cannot_be_counted_is_the_gateways_word() -> None:
     gateway = Gateway(NOW)
     gateway.limits.forwarded_unread()

@@ -32,7 +32,8 @@ class Told:
 
     def __init__(self) -> None:
         trust = replace(trusted(), slots={"command": SlotSettings(k=2, margin=0, widths=(900.0,), depth=4)})
-        policies, self.report = Policies(trust), Report()
+        self.policies = policies = Policies(trust)
+        self.report = Report()
         self.groups = Groups(policies, Spill(Sets(None)))
         self.check = TakenBack(policies, NOBODY, self.groups, NOBODY, self.report)
         seed = bytes(32)
@@ -76,10 +77,14 @@ def test_so_it_may_where_the_log_is_read_so_far() -> None:
         (EventType.WITHDRAWN, 1, {}),
     ],
 )
-@pytest.mark.parametrize("between", [True, False])
-def test_what_waits_on_was_kept(kind: EventType, number: int, fields: dict[str, str], between: bool) -> None:
+@pytest.mark.parametrize("between", ["an event", "an audit", ""])
+def test_what_waits_on_was_kept(kind: EventType, number: int, fields: dict[str, str], between: str) -> None:
     told = Told()
-    if between or kind is EventType.WITHDRAWN:
+    if between == "an audit":
+        told.check.finish(EPOCH)
+        before, told.check = told.check, TakenBack(told.policies, NOBODY, told.groups, NOBODY, told.report)
+        told.check.restore(before.state())
+    elif between or kind is EventType.WITHDRAWN:
         told.told(EventType.RECEIVED, 9)
     with pytest.raises(ConsentError):
         told.told(kind, number, **fields)
