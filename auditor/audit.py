@@ -199,7 +199,7 @@ class Audit:
         self._policies.check(self._erasures.epochs.values(), seen, self.report)
         check_expiry(self._policies, self._erasures, seen, self.report)
         self._obligations.check(seen, covered.erased, self.report)
-        tell(self._sets, self._people, self._erasures.erased, self._obligations)
+        tell(self._sets, self._people, self._erasures.erased, self._obligations, self.report)
         self._obligations.told.finish(self._policies, self.report)
         covered.check_cover(self._unopened, self.report)
         self._erasures.check_keys(self._keys, self.report)
@@ -317,5 +317,5 @@ class Audit:
 
 _LOGS: Final = (
     "gateway", "main-service", "events", "groups", "group", "epochs", "pipeline", "rights", "consents", "unlisted",
-    "basis", "believed", "refused", "older",
+    "basis", "believed", "refused", "older", "entries", "contents", "aliases",
 )  # fmt: skip

@@ -37,7 +37,7 @@ class BeyondHeads:
         self._report = report
         self.erasures = Erasures(
             erasures.trust, erasures.owner_commitments.copy(), erasures.erased.copy(), erasures.expired.copy(), set(),
-            erasures.epochs.copy(), erasures.links_until, erasures.links.copy(),
+            erasures.epochs.copy(), erasures.links.copy(),
         )  # fmt: skip
         """What is known with what came later."""
 

@@ -117,14 +117,15 @@ class Log:
 
     def _turned_away(self, event: Event, believed: bool = True) -> None:
         """REFUSED: whom a service turns away is its own word (docs/adr/0023); by which rule is counted."""
-        if believed:
-            self._report.believe(COMPLETENESS, "turned_away")
         rule = str(event.fields["rule"])
         refused = 1
         if form_of(event) >= 2 and "count" in event.fields:
             refused = int(str(event.fields["count"]))
             if refused < 1 or len(bytes.fromhex(str(event.fields["sessions"]))) != hashlib.sha256().digest_size:
                 raise EncodingError("counted refusals of none, or of sessions that it does not commit to")
+        if believed:
+            self._report.rests(COMPLETENESS, Basis.BELIEVED)
+            self._report.believe_beside("turned_away", refused)
         self._report.counts[f"refused.{self.name}.{rule}" if rule in set(Code) else "refused.unknown"] += refused
 
     def begin(self, generation: int, base: int) -> None:

@@ -107,6 +107,7 @@ OLDER: Final = {
     "places": (COMPLETENESS, MAIN_SERVICE, "requests were withheld as of a place too many, and do not say of which"),
     "epochs": (GROUPS, "", "epochs began neither by a policy document nor on the gateway's word"),
     "objected": (CONSENT, GATEWAY, "objections do not show that the main service was told of them"),
+    "accessed": (SIGNATURES, GATEWAY, "people's data were shown again by a request that had been carried out"),
     "refused": (COMPLETENESS, GATEWAY, "refusals of too many requests do not say whose they were"),
     "suppressed": (COMPLETENESS, MAIN_SERVICE, "requests were withheld by entries that do not say enough of why"),
     "delivered": (COMPLETENESS, GATEWAY,

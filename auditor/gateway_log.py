@@ -97,7 +97,7 @@ class GatewayLog(Log):
             EventType.LINKED: self._linked_unread,
             EventType.CONSENT: self._consent_unread_only,
             EventType.KEYED: self._deliveries.keyed,
-            EventType.ALIASED: self._aliased_unread,
+            EventType.ALIASED: self._deliveries.aliased_unread,
             EventType.FORWARDED: self._forwarded_unread,
             EventType.ANSWERED: self._answered_unread,
             EventType.DELIVERED: self._delivered_unread,
@@ -159,9 +159,6 @@ class GatewayLog(Log):
         self._people.lost.unread_link(int(str(event.fields["epoch"])), tag)
         if event.gone:
             self.unlinked.add(tag)
-
-    def _aliased_unread(self, event: Event) -> None:
-        self._deliveries.incomplete = True
 
     def _aliased(self, event: Event) -> None:
         basis = self._deliveries.aliased(event)
@@ -229,6 +226,7 @@ class GatewayLog(Log):
         self._sets.vouch(session, name_of(pair.sanitized, Role.SANITIZER))
         self._people.verify_not_revoked(person, pair.original.header.time_ms)
         self._limits.forwarded(person.user_id, pair.original.header.time_ms)
+        self._split.asked(pair.original.header.time_ms)
 
     def _forwarded_unread(self, event: Event) -> None:
         self._limits.forwarded_unread()
@@ -242,6 +240,7 @@ class GatewayLog(Log):
             return  # what it answers has expired
         pair = SanitizedPair.decode(event.payload)
         self._tuples.answered(pair, bytes.fromhex(session), person)
+        self._sets.answered_heads.logged(session, name_of(pair.sanitized, Role.SANITIZER))
         self._people.answered(time_ms or 0, forwarded or 0)
         if response.blocks_of(pair.original) == response.BLOCKS:
             self._sets.answered_heads.take(response.head_of(pair.original))

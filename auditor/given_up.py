@@ -15,9 +15,13 @@ from auditor.event_log import check_of
 from auditor.findings import GROUPS
 from auditor.split_events import SplitEvents
 from proxid.anonymise.mix.types import Reason
+from proxid.anonymise.slotted.types import SlotReason
+from proxid.anonymise.split.types import SplitReason
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import BufferedPayload, Event, Header
 
+_GIVEN_UP: Final = frozenset({WITHHELD, *Reason, *SlotReason, *SplitReason})
+"""Why what waited is given up: the replay says which, where there is one."""
 _LATER: Final = frozenset({Reason.EPOCH_END.value, WITHHELD})
 """Reasons that no time brings: the event says the time of what came last to where it waited."""
 
@@ -83,6 +87,8 @@ class GivenUp:
 
     def _given_up(self, fields: Header, session: str, waited: bool) -> None:
         epoch, reason = int(str(fields.get("epoch", 0))), str(fields["reason"])
+        if reason not in _GIVEN_UP:
+            raise GroupMismatchError("a waiting record was given up for a reason that there is not")
         if waited and "kind" in fields:
             kind = str(fields["kind"])
             if not self._groups.is_blind(epoch, kind):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c2_expiry import EARLY
 from auditor.checks.c3_links import People
 from auditor.checks.c6_consents import Consents
 from auditor.checks.c6_split import SplitDeliveries
@@ -57,9 +58,26 @@ class RightsEvents:
         tags, request, enrolment = self._erasures.took_effect(event)
         with check_of(ERASURE):
             self._people.verify_held(enrolment, event.number, request.time_ms)
+        left = self._left_out(request.user_id, tags)
         self._obliged(event, tags, request)
+        with check_of(ERASURE):
+            if left:
+                raise RecordMismatchError("an erasure leaves out evidence of who asked for it")
         self._people.forget_part(request.user_id)
         return request.user_id
+
+    def _left_out(self, user_id: str, tags: set[bytes]) -> bool:
+        """Whether a user has an epoch key, of an epoch whose links are surely kept, that is of none of these tags."""
+        named = {person.prox_id for tag in tags if (person := self._people.of_tag(tag)) is not None}
+        own = [person for epoch in self._policies.told if (person := self._people.last_of(user_id, epoch)) is not None]
+        kept = (person for person in own if not self._may_be_gone(person.epoch))
+        return any(not {person.prox_id, *filter(None, (person.instead,))} <= named for person in kept)
+
+    def _may_be_gone(self, epoch: int) -> bool:
+        """Whether links of an epoch may have expired: the log says so an hour before, or later, if nobody asked."""
+        epochs, held = self._policies.trust.epochs, self._policies.retention(epoch)
+        newest = epochs.end(max(self._policies.told))
+        return epoch in self._erasures.links or held is None or newest + EARLY >= epochs.end(epoch) + held.links
 
     def erased_unread(self, event: Event) -> None:
         """ERASED whose payload has expired."""
@@ -141,7 +159,10 @@ class RightsEvents:
     def accessed(self, event: Event) -> None:
         """ACCESSED."""
         self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
+        before = self._erasures.requested(bytes.fromhex(str(event.fields["request"])))
         disclosure = self._erasures.disclosed(event, Right.ACCESS)
+        if before:  # which an entry of the first form does not say of itself
+            self._report.older("accessed")
         asked = RightsRequest.decode(disclosure.request).time_ms
         self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number, asked)
         self.exercised(Right.ACCESS.value)

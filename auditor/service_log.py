@@ -265,12 +265,12 @@ class ServiceLog(Log):
     def _withdrawn(self, event: Event) -> None:
         fields = event.fields
         epoch, session = int(str(fields["epoch"])), bytes.fromhex(str(fields["session"]))
+        tag = b"" if "left" in fields else self._kept.ended(str(fields["session"]))
         if "left" not in fields:
-            self._kept.ended(str(fields["session"]))
             self._sets.ended(str(fields["session"]), "withdrawn", event.number)
         kind, left = str(fields.get("kind", "general")), fields.get("left") is True
         with check_of(GROUPS):
-            self._taken_back.withdrawn(epoch, session, self._groups.withdrawn(epoch, session, kind, left))
+            self._taken_back.withdrawn(epoch, session, self._groups.withdrawn(epoch, session, kind, left), tag)
 
     def _erased(self, event: Event) -> None:
         tag = bytes.fromhex(str(event.fields["tag"]))

@@ -17,8 +17,10 @@ SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS answered (
     log TEXT, size INTEGER, root BLOB, note BLOB, PRIMARY KEY (log, size, root)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS answers (session BLOB PRIMARY KEY, name BLOB) WITHOUT ROWID;
 """
 FORKED: Final = "a head that came with an answer is not a beginning of this history: it is forked"
+_NAME: Final = 32
 _LONGEST: Final = 1 << 62
 _CHUNK: Final = 256
 _PROVEN: Final = 1_024
@@ -27,7 +29,9 @@ quarter of an hour's. What is left is told."""
 
 
 class AnsweredHeads:
-    """What the gateway's log holds of the main service's heads, until that one's log is read."""
+    """What the gateway's log holds of the main service's heads, until that one's log is read; and of each answer what
+    it is remembered by, 16 bytes, for who holds it.
+    """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -50,6 +54,16 @@ class AnsweredHeads:
             return
         self._db.execute("INSERT OR IGNORE INTO answered VALUES (?,?,?,?)", (head.origin, head.size, head.root, note))
         self._last = note
+
+    def logged(self, session: str, name: bytes) -> None:
+        """The answer that was found good (`c3_signatures.name_of`) to a request, by its hash in hexadecimal."""
+        row = (bytes.fromhex(session[:_NAME]), name[: _NAME // 2])
+        self._db.execute("INSERT OR IGNORE INTO answers VALUES (?,?)", row)
+
+    def is_another(self, session: str, name: bytes) -> bool:
+        """Whether another answer to a request was found good than one that somebody holds."""
+        row = (bytes.fromhex(session[:_NAME]), name[: _NAME // 2])
+        return self._db.execute("SELECT 1 FROM answers WHERE session=? AND name<>?", row).fetchone() is not None
 
     def after(self, log: str, size: int) -> Iterator[tuple[int, bytes]]:
         """Size and root of each head of a log, named by its origin, that is longer; in their order."""

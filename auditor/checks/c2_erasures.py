@@ -22,17 +22,21 @@ _CHUNK: Final = 256
 
 
 class Expiry(NamedTuple):
-    """What an EXPIRED said: payloads of its log up to a number, or links up to an epoch; `guilty`: it was too early."""
+    """What an EXPIRED said: payloads of its log up to a number, or links up to an epoch; `guilty`: it was too early.
+
+    `base`: entries of the service's logs before that one.
+    """
 
     log: str
     event: int
     kind: str
     until: int
     guilty: bool = False
+    base: int = 0
 
 
 ErasuresState = tuple[
-    dict[bytes, bytes], dict[bytes, int], dict[str, int], set[bytes], dict[bytes, int], int, set[int], list[Expiry]
+    dict[bytes, bytes], dict[bytes, int], dict[str, int], set[bytes], dict[bytes, int], set[int], list[Expiry]
 ]  # fmt: skip
 """The attributes of `Erasures` after `trust`."""
 
@@ -44,7 +48,7 @@ class Erasures:
     Attributes:
         owner_commitments: subject tag → that of LINKED. erased: subject tag → number of ERASED.
         expired: log → payloads up to this number are gone. requests: digests of the requests carried out.
-        epochs: subject tag → epoch. links_until, links: evidence keys up to this epoch, and of these, have expired.
+        epochs: subject tag → epoch. links: epochs of which evidence keys have expired.
         said: each EXPIRED whose age is not known to be right.
     """
 
@@ -54,29 +58,30 @@ class Erasures:
     expired: dict[str, int] = field(default_factory=dict)
     requests: set[bytes] = field(default_factory=set)
     epochs: dict[bytes, int] = field(default_factory=dict)
-    links_until: int = -1
     links: set[int] = field(default_factory=set)
     said: list[Expiry] = field(default_factory=list)
 
     def state(self) -> ErasuresState:
         """For storing."""
-        return (
-            self.owner_commitments, self.erased, self.expired, self.requests, self.epochs, self.links_until, self.links,
-            self.said,
-        )  # fmt: skip
+        of_people = (self.owner_commitments, self.erased, self.expired, self.requests, self.epochs)
+        return *of_people, self.links, self.said
 
     def restore(self, state: ErasuresState) -> None:
         """Go on from a state."""
-        (
-            self.owner_commitments, self.erased, self.expired, self.requests, self.epochs, self.links_until, self.links,
-            self.said,
-        ) = state  # fmt: skip
+        self.owner_commitments, self.erased, self.expired, self.requests, self.epochs = state[:5]
+        self.links, self.said = state[5:]
 
     def linked(self, event: Event) -> bytes:
-        """LINKED, readable or not: its tag and owner commitment; the tag. Raises EncodingError."""
+        """LINKED, readable or not: its tag and owner commitment; the tag.
+
+        Raises:
+            EncodingError: it is not of one person. CredentialError: somebody's evidence stands under that tag already.
+        """
         owner = bytes.fromhex(str(event.fields["owner"]))
         if len(event.tags) != 1 or not event.tags[0]:
             raise EncodingError("LINKED is not of one person")
+        if event.tags[0] in self.owner_commitments:
+            raise CredentialError("somebody's evidence is linked a second time")
         self.owner_commitments[event.tags[0]] = owner
         self.epochs[event.tags[0]] = int(str(event.fields["epoch"]))
         return event.tags[0]
@@ -142,21 +147,20 @@ class Erasures:
         if fields["kind"] == "payloads" and base + int(str(fields["until"])) >= event.number:
             raise EncodingError("payloads are said to have expired that had not been recorded")
         if fields["kind"] == "links":
+            if log != GATEWAY:
+                raise EncodingError("links are said to have expired by who has none")
+            # Of epochs in which somebody was linked by then: how far it says that it goes is the gateway's word. A log
+            # of version 1 does not say from which on.
             until = int(str(fields["until"]))
-            if "first" in fields:
-                # Of epochs in which somebody was linked: how far it says that it goes is the gateway's word.
-                first = int(str(fields["first"]))
-                if first > until:
-                    raise EncodingError("links are said to have expired from an epoch on to one before it")
-                self.links.update({epoch for epoch in self.epochs.values() if first <= epoch <= until})
-            else:  # of a log of version 1
-                self.links_until = max(self.links_until, until)
+            if (first := int(str(fields.get("first", 0)))) > until:
+                raise EncodingError("links are said to have expired from an epoch on to one before it")
+            self.links.update({epoch for epoch in self.epochs.values() if first <= epoch <= until})
             last = max((epoch for epoch in self.epochs.values() if epoch <= until), default=None)
             if last is not None:
                 self.said.append(Expiry(log, event.number, "links", last))
         elif fields["kind"] == "payloads":
             self._expired_payloads(log, base + int(str(fields["until"])))
-            self.said.append(Expiry(log, event.number, "payloads", base + int(str(fields["until"]))))
+            self.said.append(Expiry(log, event.number, "payloads", base + int(str(fields["until"])), base=base))
         elif fields["kind"] != "feeds" or not fields.keys().isdisjoint(("first", "until")):
             raise EncodingError("something is said to have expired that there is not")
 
@@ -168,8 +172,7 @@ class Erasures:
         return tag in self.erased or self._has_expired(tag)
 
     def _has_expired(self, tag: bytes) -> bool:
-        epoch = self.epochs.get(tag)
-        return epoch is not None and (epoch <= self.links_until or epoch in self.links)
+        return self.epochs.get(tag) in self.links
 
     def cover_all(self, unopened: Unopened) -> bool:
         """Whether everything that does not open is covered."""

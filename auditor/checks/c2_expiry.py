@@ -11,7 +11,7 @@ from auditor.checks.c2_erasures import Erasures, Expiry
 from auditor.findings import GATEWAY, OPENING, Report, Unchecked
 from auditor.policies import Policies, spans
 
-_EARLY: Final = 2 * 86_400.0
+EARLY: Final = 2 * 86_400.0
 """Seconds by which things may expire ahead: a gateway says so an hour before, and clocks may be a day apart."""
 
 
@@ -26,7 +26,7 @@ def check_expiry(policies: Policies, erasures: Erasures, seen: int, report: Repo
         if said.log == GATEWAY and said.event > seen:
             left.append(said)
             continue
-        epoch = said.until if said.kind == "links" else _newest(policies, said.log, said.until)
+        epoch = said.until if said.kind == "links" else _last(policies, said)
         if epoch is not None and (said.guilty or _is_young(policies, said, epoch)):
             left.append(_judge(policies, said, epoch, report))
     erasures.said[:] = left
@@ -46,17 +46,19 @@ def _judge(policies: Policies, said: Expiry, epoch: int, report: Report) -> Expi
     kept = policies.retention(epoch)
     held = None if kept is None else kept.links if said.kind == "links" else kept.payloads
     text = f"{said.kind} of {spans([epoch])} have expired"
-    if (
-        not said.guilty
-        and held is not None
-        and report.scope.started + _EARLY >= policies.trust.epochs.end(epoch) + held
-    ):
+    if not said.guilty and held is not None and report.scope.started + EARLY >= policies.trust.epochs.end(epoch) + held:
         report.missing.append(
             Unchecked(OPENING, said.log, f"{text} before epochs had begun that show that it was time")
         )
         return said
     report.add(OPENING, said.log, said.event, f"EXPIRED: {text} before the auditor's floor lets them")
     return said._replace(guilty=True)
+
+
+def _last(policies: Policies, said: Expiry) -> int | None:
+    """The newest epoch of payloads that expired; what stands before the first one in its log is of that one at best."""
+    newest, first = _newest(policies, said.log, said.until), next(iter(policies.begins[said.log]), None)
+    return first[1] if newest is None and said.until > said.base and first is not None else newest
 
 
 def _newest(policies: Policies, log: str, number: int, vouched: Iterable[int] | None = None) -> int | None:
@@ -68,7 +70,7 @@ def _newest(policies: Policies, log: str, number: int, vouched: Iterable[int] | 
 def _check_policies(policies: Policies, erasures: Erasures, report: Report) -> None:
     """Nothing is said to have expired that the policy keeps: a clock was wrong, or a service hides it."""
     epochs, links, payloads = policies.trust.epochs, erasures.links, erasures.expired
-    now, kept = report.scope.started + _EARLY, {e: policies.retention(e) for e in policies.named}
+    now, kept = report.scope.started + EARLY, {e: policies.retention(e) for e in policies.named}
     early = [e for e in sorted(links) if (held := kept.get(e)) and now < epochs.end(e) + held.links]
     if early:
         text = f"links of {spans(early)} have expired before the time that the policy sets"

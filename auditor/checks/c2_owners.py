@@ -8,17 +8,19 @@ from collections import Counter
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c2_filed import Filed, FiledSets, Members
 from auditor.checks.c3_links import People
-from auditor.event_log import SHARED, check_of
-from auditor.findings import APART, GATEWAY, MAIN_SERVICE, MISFILED, OPENING, Report
+from auditor.event_log import SHARED, check_of, is_acknowledged
+from auditor.findings import APART, ERASURE, GATEWAY, MAIN_SERVICE, MISFILED, OPENING, Report
 from auditor.policies import Policies
 from proxid.errors import PayloadUnreadableError, ProxidError
 from proxid.evidence.events import DeliveredPayload, Event, EventType, ReleasedPayload
+from proxid.evidence.leaf import OPEN_TAG
 from proxid.evidence.parts import PERSONS, person_of_pair
 from proxid.protocol.consent import parse_audience
 
 _NOT_YET = frozenset({EventType.ENROLLED, EventType.LINKED})
 """Their tags are compared with the link itself."""
 _ANOTHERS = "payload is filed under another person's evidence"
+_TAKEN = "something was taken of somebody who had been erased"
 _AWAY = 30 * 86_400.0
 """Seconds for which a service may be away, and come back to what waited."""
 
@@ -35,6 +37,8 @@ def verify_filed(log: str, event: Event, people: People) -> bool:
         return False  # its handler says that it is malformed
     good = bool(found)
     for tag, prox_id in found:
+        if prox_id and tag == OPEN_TAG:
+            raise PayloadUnreadableError("payload is filed where no erasure takes it, and anybody can read it")
         filed = people.of_tag(tag) if prox_id else None
         # Whose link the gateway's log shows stands under no tag of nobody. MS may have had another credential, if that
         # log was begun anew.
@@ -151,6 +155,8 @@ class ScreenerFiling(Filing):
 
     def _take(self, event: Event, tag: bytes) -> None:
         epoch, policies = self._erasures.epochs.get(tag), self._policies
+        if tag in self._erasures.erased and _is_new(event):
+            self._report.add(ERASURE, GATEWAY, event.number, f"{event.type.value}: {_TAKEN}")
         if epoch is None:
             self._early.add(tag)
             return
@@ -162,6 +168,11 @@ class ScreenerFiling(Filing):
         age = (max(policies.told, default=epoch) - epoch) * policies.trust.epochs.seconds
         if not event.payload and age > max(policies.trust.floors.links, _AWAY):
             self._report.counts[MISFILED] += 1
+
+
+def _is_new(event: Event) -> bool:
+    """Whether it comes of something that was taken just then: what was taken before may be answered behind ERASED."""
+    return event.type is EventType.FORWARDED or (event.type is EventType.CONSENT and not is_acknowledged(event))
 
 
 def _parties(audience: str) -> list[str]:

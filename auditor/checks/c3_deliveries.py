@@ -60,6 +60,10 @@ class Deliveries:
         if judge is not None and epochs.end(newest) < judge.naming.until(period, epochs):
             raise RecordMismatchError("key of aliases was drawn again before its time")
 
+    def aliased_unread(self, _: Event) -> None:
+        """An ALIASED event that cannot be read."""
+        self.incomplete = True
+
     def forget(self, user_id: str) -> None:
         """Somebody was erased: nobody remembers whose the aliases were."""
         for alias in chain.from_iterable(self._aliases.pop(user_id, {}).values()):
@@ -192,7 +196,9 @@ class Deliveries:
             return shown
         alias = next(reversed(self._aliases.get(user_id, {}).get((ack.party, period), ())), "")
         if not alias and self.incomplete:  # what was recorded cannot be read, and may follow all the same
-            key = self._keys.get((ack.party, period), b"") if is_keyed(period) and person.part else b""
+            if is_keyed(period) and (ack.party, period) not in self._keys:
+                raise RecordMismatchError("alias is made under a key that is not in the log")
+            key = self._keys[ack.party, period] if is_keyed(period) and person.part else b""
             return record.alias(key, user_id, person.part) if key else shown
         if not alias:
             raise RecordMismatchError("alias was never recorded")

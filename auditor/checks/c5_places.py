@@ -1,7 +1,7 @@
 """Where location queries and commands waited (check 5 of DESIGN 10.4, for 8.8): at the place that was asked from.
 
 Under noise, at the place that the epoch's seed draws for it, and no person reported more places than the budget allows.
-A coarser cell than need be is no fault: nights and what else depends on the hour only coarsen.
+It is as coarse as the policy makes it by day, or by night: which of the two it was is the main service's time to say.
 """
 
 from dataclasses import replace
@@ -14,6 +14,8 @@ from proxid.errors import GroupMismatchError
 from proxid.evidence.events import BufferedPayload
 from proxid.protocol.request import Utterance
 
+_ALWAYS: Final = (0, 24)
+"""Hours of a night that lasts."""
 SPENT: Final = "place_budget"
 """Why what was asked from one place more than a person may report is withheld."""
 
@@ -22,8 +24,7 @@ class Places:
     """The auditor's own rules and noise."""
 
     def __init__(self, trust: Trust) -> None:
-        # What depends on the hour only coarsens, and a record that came late counts as of another hour.
-        self._rules = replace(trust.places, night=None)
+        self._rules = (replace(trust.places, night=None), replace(trust.places, night_hours=_ALWAYS))
         self._noise = trust.noise
 
     def verify(self, payload: BufferedPayload, seed: bytes, reported: dict[str, set[bytes]]) -> None:
@@ -35,12 +36,12 @@ class Places:
         Raises:
             GroupMismatchError: it waits elsewhere, or is one place too many.
         """
-        cells = self._cells(payload, seed, reported)
+        paths = self._paths(payload, seed, reported)
         if payload.kind == "location":
-            good = bool(payload.path) and payload.path == cells[: len(payload.path)]
+            good = bool(payload.path) and payload.path in paths
         else:
             place = payload.path[0].partition(PLACE_MARK)[2]
-            good = place in (NO_PLACE, *cells[: COMMAND_RESOLUTION + 1])
+            good = place in {path[min(COMMAND_RESOLUTION, len(path) - 1)] if path else NO_PLACE for path in paths}
         if not good:
             raise GroupMismatchError("record waits at another place than it was asked from")
 
@@ -56,10 +57,11 @@ class Places:
             raise GroupMismatchError(f"a record was withheld as {SPENT}, and it was not")
         return len(names) >= self._noise.places
 
-    def _cells(self, payload: BufferedPayload, seed: bytes, reported: dict[str, set[bytes]]) -> tuple[str, ...]:
+    def _paths(self, payload: BufferedPayload, seed: bytes, reported: dict[str, set[bytes]]) -> set[tuple[str, ...]]:
+        """From coarse to fine, by day and by night."""
         point = parse_location(Utterance.from_opening(payload.opening).location)
         if point is None:
-            return ()
+            return {()}
         if self._noise is not None:
             report = self._noise.report(seed, payload.prox_id, *point)
             names = reported.setdefault(payload.prox_id, set())
@@ -67,4 +69,4 @@ class Places:
             if len(names) > self._noise.places:
                 raise GroupMismatchError("person reported more places than the budget allows")
             point = report.latitude, report.longitude
-        return self._rules.path(*point, payload.time_ms / 1000)
+        return {rules.path(*point, payload.time_ms / 1000) for rules in self._rules}

@@ -13,7 +13,7 @@ from auditor.checks.c6_consents import Consents, Standing
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_entries import Which
 from auditor.checks.c8_obligations import Obligations
-from auditor.findings import CONSENT, GATEWAY, Report
+from auditor.findings import CONSENT, ERASURE, GATEWAY, Report
 
 _SIZE: Final = 16
 
@@ -59,11 +59,14 @@ def check_sent(
     return wrong
 
 
-def tell(sets: Sets, people: People, erased: Mapping[bytes, int], obligations: Obligations) -> None:
+def tell(
+    sets: Sets, people: People, erased: Mapping[bytes, int], obligations: Obligations, report: Report
+) -> None:  # fmt: skip
     """Of who objects or is erased, a party is told that was sent records and did not acknowledge them (check 8).
 
     So is one that was sent a whole portion, of which entries were cut before it acknowledged the others. Whom of the
-    erased a portion was sent of that had been cut before, nobody can read.
+    erased a portion was sent of that had been cut before, nobody can read. Behind an ERASED nothing of the person is
+    sent.
 
     Args:
         erased: subject tag → number of ERASED.
@@ -79,6 +82,8 @@ def tell(sets: Sets, people: People, erased: Mapping[bytes, int], obligations: O
                 obligations.told.was_sent(named[2], person.user_id, sent, made)
             elif whole and tag in erased:
                 obligations.told.was_sent(named[2], "", sent, (erased[tag],))
+                if sent > erased[tag]:
+                    report.add(ERASURE, GATEWAY, sent, "SENT: a party was sent what is of somebody who had been erased")
 
 
 def _made(obligations: Obligations, user_id: str) -> list[int]:

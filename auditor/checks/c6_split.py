@@ -34,7 +34,7 @@ Went = tuple[int, str]
 said: an objection is in effect before its event."""
 SplitDeliveriesState = tuple[
     dict[str, set[Lane]], set[Lane], dict[Lane, Went], set[Lane], set[str], list[tuple[Delivery, Went, int]],
-    list[tuple[Lane, int]], bool, bool, dict[Lane, set[bytes]], list[tuple[Delivery, set[bytes], int]],
+    list[tuple[Lane, int]], bool, bool, dict[Lane, set[bytes]], list[tuple[Delivery, set[bytes], int]], int, int,
 ]  # fmt: skip
 """What `SplitDeliveries` remembers, in the order of its attributes."""
 _KINDS: Final = frozenset({"entries", "contents"})
@@ -78,6 +78,9 @@ class SplitDeliveries:
         """Contents that were sent there: it is to be seen that MS formed them without those of the tags; the event."""
         self._says = False
         """Whether the log says when groups were sent: a gateway of version 2 says it of none."""
+        self._said, self._early = 0, 0
+        """When contents were dropped as late, last, Unix seconds, which nothing that was asked since has confirmed; and
+        of how many it was too early, by what was asked next."""
 
     def sent(self, event: Event) -> None:
         """SENT; raises RecordMismatchError for a second one, ConsentError for contents that were taken back."""
@@ -178,13 +181,19 @@ class SplitDeliveries:
             raise RecordMismatchError("contents were dropped after they were sent")
         if reason == "late":
             due = self._epochs.end(named[0]) + LATE_SECONDS - _LENIENT
-            if int(str(fields["time"])) < due:
+            if (time := int(str(fields["time"]))) < due:
                 raise RecordMismatchError("contents were dropped as late before they were")
+            self._said = max(self._said, time)
         elif reason == "withdrawn":
             self._withheld.append((lane, event.number))
         elif reason != _LEFT:
             raise RecordMismatchError("contents were dropped for a reason that there is not")
         return True
+
+    def asked(self, time_ms: int) -> None:
+        """Something was asked that the gateway had found fresh (Unix milliseconds, by a device's clock)."""
+        self._early += self._said > time_ms / 1000 + _LENIENT
+        self._said = 0
 
     def erased(self, user_id: str, forgotten: dict[int, set[bytes]]) -> None:
         """A user was erased, who is not named if nothing of theirs was ever read.
@@ -259,6 +268,9 @@ class SplitDeliveries:
             newest: the epoch that the gateway opened last. Whose entries are under way just then is said soon after.
             forgotten: subject tags that MS says it has forgotten → its event.
         """
+        if early := self._early + (self._said > self._report.scope.started + _LENIENT):
+            text = f"{early} times contents were dropped as late when it was not yet, by what was asked, or now"
+            self._report.missing.append(Unchecked(COMPLETENESS, GATEWAY, f"{text}: the gateway's clock was wrong"))
         gone = {*self._barred, *self._went, *self._excused, *self._erased}
         gone |= {lane for lane in {lane for lane, _ in self._withheld} - gone if self._was_refused(lane)}
         self._withheld = [(lane, event) for lane, event in self._withheld if lane not in gone]
@@ -289,7 +301,7 @@ class SplitDeliveries:
         """For storing."""
         return (
             self._entered, self._barred, self._went, self._excused, self._objected, self._doubtful, self._withheld,
-            self._erases, self._says, self._erased, self._without,
+            self._erases, self._says, self._erased, self._without, self._said, self._early,
         )  # fmt: skip
 
     def restore(self, state: SplitDeliveriesState, consents: Consents) -> None:
@@ -297,5 +309,5 @@ class SplitDeliveries:
         self._consents = consents
         (
             self._entered, self._barred, self._went, self._excused, self._objected, self._doubtful, self._withheld,
-            self._erases, self._says, self._erased, self._without,
+            self._erases, self._says, self._erased, self._without, self._said, self._early,
         ) = state  # fmt: skip

@@ -32,10 +32,12 @@ _KEPT: Final = "somebody took a consent back, or objects, and what waited was ke
 _SETTLED: Final = 2
 """Epochs that have begun when nothing of one before them can wait any more."""
 
-TakenBackState = tuple[set[bytes], dict[str, tuple[int, int]], set[str], set[str], set[str]]
+TakenBackState = tuple[
+    set[bytes], dict[str, tuple[int, int]], set[str], set[str], set[str], dict[tuple[int, str], set[bytes]],
+]  # fmt: skip
 """The sessions that are owed; by PROX_ID the epoch in which records went for a reason that is not known yet, and the
 gateway's last event that forwarded one of these; those of which something has waited since; lost keys' PROX_IDs that
-are over; those for which this is believed."""
+are over; those for which this is believed; what has to leave with a group."""
 
 
 class TakenBack:
@@ -50,7 +52,9 @@ class TakenBack:
         self._slotted: dict[bytes, tuple[int, str]] = {}
         """Of what is owed, what may be in a group already: nothing tells of a close at which groups alone form."""
         self._formed: dict[tuple[int, str], set[bytes]] = {}
-        """By epoch and kind, what was not taken back and has to leave with such a group; of this audit alone."""
+        """By epoch and kind, what was not taken back and has to leave with such a group."""
+        self._taking = ""
+        """Whose choice, or the gateway's word on whom, the event before these said; of this audit alone."""
         self._untold: set[bytes] = set()
         """Of what is owed, what the main service says by itself that it was told of; of this audit alone."""
         self._loose: dict[str, tuple[int, int]] = {}
@@ -60,7 +64,7 @@ class TakenBack:
 
     def consented(self, epoch: int, prox_id: str, bundle: str) -> None:
         """CONSENT: what waits for another audience than the bundle's goes now."""
-        judge = self._policies.of(epoch)
+        judge, self._taking = self._policies.of(epoch), prox_id
         if judge is not None:
             grants = judge.bundles.get(bundle, ())
             keep = {f"{kind}|{consent.audience_id(consent.audience(grants, kind))}" for kind in consent.TYPES}
@@ -75,6 +79,7 @@ class TakenBack:
         if begins and person is not None and self._policies.of(person.epoch) is not None:
             self._owes(person.epoch, person.prox_id, ())
             self._untold = set() if told else set(self._owed)
+            self._taking = person.prox_id if told else ""
 
     def _owes(self, epoch: int, prox_id: str, keep: Collection[str]) -> None:
         held = self._groups.held(epoch, prox_id, keep)
@@ -100,15 +105,20 @@ class TakenBack:
 
     def verify_done(self, event: Event) -> None:
         """Any event; raises ConsentError if something is owed that it is not."""
-        if self._owed and event.type is not EventType.WITHDRAWN:
-            kept = self._owed - self._slotted.keys()
-            for session in self._owed - kept:
-                self._formed.setdefault(self._slotted[session], set()).add(session)
-            self._owed.clear()
-            if kept:
+        if event.type is not EventType.WITHDRAWN:
+            self._taking = ""
+            if self._keeps():
                 raise ConsentError(_KEPT)
         if self._formed:
             self._verify_left(event)
+
+    def _keeps(self) -> bool:
+        """Whether something is owed still that is in no group."""
+        kept = self._owed - self._slotted.keys()
+        for session in self._owed - kept:
+            self._formed.setdefault(self._slotted[session], set()).add(session)
+        self._owed.clear()
+        return bool(kept)
 
     def _verify_left(self, event: Event) -> None:
         """What had been put into a group leaves with it, before its slots are closed again; raises ConsentError."""
@@ -121,11 +131,18 @@ class TakenBack:
             if kept:
                 raise ConsentError(_KEPT)
 
-    def withdrawn(self, epoch: int, session: bytes, prox_id: str) -> None:
-        """WITHDRAWN of a record; `prox_id` is empty if that cannot be read."""
+    def withdrawn(self, epoch: int, session: bytes, prox_id: str, tag: bytes = b"") -> None:
+        """WITHDRAWN of a record.
+
+        Args:
+            prox_id: whose it was; empty where the pool cannot be replayed, so that nobody knows what is owed.
+            tag: subject tag that it waited under.
+        """
         forwarded = self._obligations.sets.forwarded_at(session.hex()) or 0
         owed = session in self._owed
         self._owed.discard(session)
+        if not prox_id and (person := self._people.of_tag(tag)) is not None:
+            prox_id, owed = person.prox_id, person.prox_id == self._taking
         if prox_id and (not owed or session in self._untold):
             self._loose[prox_id] = (epoch, max(forwarded, self._loose.get(prox_id, (0, 0))[1]))
 
@@ -135,9 +152,8 @@ class TakenBack:
         Args:
             newest: the epoch that began last. unread: PROX_IDs of whose consents cannot be read.
         """
-        if self._owed - self._slotted.keys():  # heads lie between steps
+        if self._keeps():  # heads lie between steps
             self._report.once(CONSENT, MAIN_SERVICE, _KEPT)
-        self._owed -= self._slotted.keys()
         for prox_id, (epoch, _) in [*self._loose.items()]:
             known = prox_id not in unread and self._people.find(prox_id) is not None
             believed = known and self._believes(prox_id)
@@ -165,11 +181,11 @@ class TakenBack:
 
     def state(self) -> TakenBackState:
         """For storing."""
-        return self._owed, self._loose, self._again, self._over, self._believed
+        return self._owed, self._loose, self._again, self._over, self._believed, self._formed
 
     def restore(self, state: TakenBackState) -> None:
         """Go on from a state."""
-        self._owed, self._loose, self._again, self._over, self._believed = state
+        self._owed, self._loose, self._again, self._over, self._believed, self._formed = state
 
 
 def _waits_on(event: Event, formed: Set[bytes]) -> bool:

@@ -25,12 +25,14 @@ _KEPT: Final = 30
 
 
 class LimitsState(NamedTuple):
-    """For storing: requests by minute and user, and from which minute on all of them could be read."""
+    """For storing: requests by minute and user, from which minute on all of them could be read, and what is told."""
 
     asked: dict[int, dict[str, int]]
     since: int
     blind: bool
     releases: ReleasesState
+    nobody: int
+    late: int
 
 
 class Limits:
@@ -123,10 +125,10 @@ class Limits:
     def state(self) -> LimitsState:
         """For storing."""
         asked = {minute: dict(users) for minute, users in self._asked.items()}
-        return LimitsState(asked, self._since, self._blind, self.releases.state())
+        return LimitsState(asked, self._since, self._blind, self.releases.state(), self._nobody, self._late)
 
     def restore(self, state: LimitsState) -> None:
         """Go on from a state."""
-        asked, self._since, self._blind, releases = state
+        asked, self._since, self._blind, releases, self._nobody, self._late = state
         self.releases.restore(releases)
         self._asked = {minute: Counter(users) for minute, users in asked.items()}

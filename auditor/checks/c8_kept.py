@@ -49,9 +49,10 @@ class Kept:
         waited = [self._left(tag) for tag in owners]
         return all(waited) and sorted(owners) == sorted(published)
 
-    def ended(self, session: str) -> None:
-        """SUPPRESSED or WITHDRAWN."""
-        self._left(self.whose.pop(session[:_NAME], b""))
+    def ended(self, session: str) -> bytes:
+        """SUPPRESSED or WITHDRAWN; the subject tag of whose it was, or empty."""
+        self._left(tag := self.whose.pop(session[:_NAME], b""))
+        return tag
 
     def _left(self, tag: bytes) -> bool:
         """Whether something waited of a tag, of which one is gone."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
+from auditor.checks.c3_signatures import name_of
 from auditor.checks.c4_openings import Openings
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c9_promises import Promised, opened
@@ -237,6 +238,8 @@ class ReceiptCheck:
             self._promised.shown(head, time_ms)
         if not self._sets.is_answered(session):
             self._missing(time_ms, GATEWAY, "a device holds an answer that the log does not show")
+        if self._sets.answered_heads.is_another(session, name_of(signed, Role.SANITIZER)):
+            self._report.add(RECEIPTS, GATEWAY, 0, "a device holds another answer than the log shows")
         if not self._sets.is_received(session):
             self._missing(time_ms, MAIN_SERVICE, "a device holds an answer to a request that was never received")
 

@@ -254,8 +254,8 @@ BELIEVED: Final = {
     "waits, was taken back, or was dropped, and is not said to have been sent",
     "notices": "That a third party which has not confirmed a notice of an erasure or objection was sent it, or has not "
     "been there since",
-    "notice_names": "Whose name a notice of an erasure or objection says: its third party reads it, and whoever asked "
-    "can look at what it was told",
+    "notice_names": "Whose name a notice of an erasure or objection says, and that its third party had got something "
+    "of theirs: it reads the notice, and whoever asked can look at what it was told",
 }
 """What services were taken at their word for (`believed.KEY` in JSON; docs/adr/0023)."""
 

@@ -133,8 +133,8 @@ def test_nothing_is_kept_of_who_was_erased(people: People) -> None:
     taken.verify_waits(scene.PROX_ID)
     taken.received(scene.EPOCH, said.prox_id)
     taken.finish(scene.EPOCH)
-    assert taken.state()[2:] == ({scene.PROX_ID}, {scene.PROX_ID}, set())
+    assert taken.state()[2:] == ({scene.PROX_ID}, {scene.PROX_ID}, set(), {})
     for key in (EVIDENCE, evidence):
         people.erased(subject_tag(key))
     taken.finish(scene.EPOCH)
-    assert taken.state() == (set(), {}, set(), set(), set())
+    assert taken.state() == (set(), {}, set(), set(), set(), {})

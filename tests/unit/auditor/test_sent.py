@@ -90,7 +90,7 @@ class Audit:
 
     def tells(self, erased: int) -> list[tuple[int, str]]:
         """Whom an erasure of Ann's should have told."""
-        tell(self.sets, self.people, {TAGS[0]: erased}, self.obligations)
+        tell(self.sets, self.people, {TAGS[0]: erased}, self.obligations, self.report)
         return [(one.event, one.party) for one in self.obligations.told.missing]
 
     def found(self) -> list[tuple[int, int]]:

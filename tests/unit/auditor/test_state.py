@@ -34,13 +34,13 @@ def nothing() -> Saved:
     parts = Parts(
         ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, ended, False, lost, SeasonsState(0, [], 0)),
         ({}, False, {}),
-        (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, []),
-         LimitsState({}, 0, False, releases), (0, b"")),
+        (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, [], 0, 0),
+         LimitsState({}, 0, False, releases, 0, 0), (0, b"")),
         (set(), ({}, {}, {}, {}, {}, [], -1), {}, {}, ([], False, 0, [], []), {},
          RestrictedState({}, [], [], {}, set(), set(), False)),
         ((bytes(32), {}, {}, HeldBack().state()), withheld, set(), ({}, set(), {}, set()), times, ({}, {}),
-         (set(), {}, set(), set(), set()), ([], {}, set())),
-        ({}, {}, {}, set(), {}, -1, set(), []), ({}, {}, False),
+         (set(), {}, set(), set(), set(), {}), ([], {}, set())),
+        ({}, {}, {}, set(), {}, set(), []), ({}, {}, False),
     )  # fmt: skip
     return Saved({}, parts, [], {}, {"groups": 1})
 
