@@ -27,6 +27,7 @@ import tests.support.lies_seasons
 import tests.support.lies_service
 import tests.support.lies_stored
 import tests.support.lies_unsaid
+import tests.support.lies_unshown
 from auditor.findings import Verdict
 from tests.support.lies import GATEWAY, HOUSES, LIES, MAIN, UNSEEN, Liar
 from tests.support.trial import running

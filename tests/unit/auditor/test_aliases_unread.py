@@ -9,6 +9,8 @@ import pytest
 from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import People, Person
 from auditor.checks.c3_signatures import Signatures
+from proxid.crypto.sansig import Limit
+from proxid.encoding import encode_text
 from proxid.errors import RecordMismatchError
 from proxid.protocol import record
 from proxid.protocol.naming import is_keyed
@@ -50,3 +52,22 @@ def test_a_key_that_was_never_recorded_is_no_key() -> None:
 def test_where_all_can_be_read_it_was_never_recorded() -> None:
     with pytest.raises(RecordMismatchError, match="never recorded"):
         alias(incomplete=False)
+
+
+def named(limit: Limit, kind: str = "general") -> Any:
+    blocks = {record.KIND: encode_text(kind)}
+    return SimpleNamespace(original=SimpleNamespace(message=SimpleNamespace(blocks=blocks), header=header(limit)))
+
+
+def header(limit: Limit) -> Any:
+    return SimpleNamespace(limit=limit, epoch=7)
+
+
+def test_a_group_that_cannot_be_replayed_names_all_its_people_alike() -> None:
+    """What the first record is asks for everybody's consent."""
+    policies: Any = SimpleNamespace(trust=trusted(), naming=lambda *said: said[2])
+    deliveries = Deliveries(policies, People(policies), Signatures())
+    assert deliveries.granted([named(Limit.LINKED_ALIAS)] * 2) == ("general", "alias")
+    for other in (named(Limit.LINKED_USER), named(Limit.LINKED_ALIAS, "command")):
+        with pytest.raises(RecordMismatchError):
+            deliveries.granted([named(Limit.LINKED_ALIAS), other])
