@@ -217,7 +217,8 @@ class Report:
         rows = {name.removeprefix(prefix): n for name, n in self.counts.items() if name.startswith(prefix) and n}
         cut = rows.get("possibly_held", 0)
         also = {
-            "answers": self.counts["gateway.ANSWERED"], "keys": self.counts["gateway.ENROLLED"],
+            "answers": self.counts["gateway.ANSWERED"] + self.counts["gateway.ACCESSED"],
+            "keys": self.counts["gateway.ENROLLED"],
             "possibly_held": cut + self.counts["possibly_held"] + self.counts["unsent"],
             "notices": self.counts["notices"],
             "turned_away": rows.get("turned_away", 0) + self.counts["unanswered"],

@@ -32,7 +32,7 @@ from proxid.evidence.events import (
     SanitizedPair,
 )
 from proxid.evidence.ratchet import owner_commitment
-from proxid.protocol import consent, record, response
+from proxid.protocol import consent, response
 from proxid.protocol.record import kind_and_number
 
 PARTY_LEFT: Final = "party_left"
@@ -292,9 +292,7 @@ class GatewayLog(Log):
             sent = self._sets.sent_at(named)
             self._obligations.delivered(event, people, sent)
             if shown:
-                kind = decode_text(shown[0].original.message.blocks[record.KIND])
-                wanted = (ack.party, kind, self._deliveries.granted(shown[0], kind))
-                self.consents.verify_delivery(people, wanted, sent)
+                self.consents.verify_delivery(people, (ack.party, *self._deliveries.granted(shown)), sent)
 
     def _dropped(self, event: Event) -> None:
         fields = event.fields

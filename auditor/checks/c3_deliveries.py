@@ -43,8 +43,10 @@ class Deliveries:
         """A KEYED event: the key of a party's aliases in a period, one until it is destroyed, a period after its end.
 
         Raises:
-            RecordMismatchError: not the one that its header commits to, or drawn again before.
+            RecordMismatchError: none, not the one that its header commits to, or drawn again before.
         """
+        if not event.payload and not event.hidden:
+            raise RecordMismatchError("key of aliases is not disclosed")
         party, period = str(event.fields["party"]), int(str(event.fields["period"]))
         (key,) = decode(event.payload, 1) if event.payload else (b"",)
         if key and record.alias_commitment(party, period, key).hex() != event.fields["commitment"]:
@@ -146,10 +148,18 @@ class Deliveries:
             raise RecordMismatchError("acknowledgement is of another group")
         return ack
 
-    def granted(self, pair: SanitizedPair, kind: str) -> str:
-        """How this record names its user, which every member of its group must have granted."""
-        header = pair.original.header
-        return self._policies.naming(header.epoch, kind, "user_id" if header.limit is Limit.LINKED_USER else "alias")
+    def granted(self, pairs: Sequence[SanitizedPair]) -> tuple[str, str]:
+        """Type of some records of a group, and how they name their users: every member must have granted that.
+
+        Raises:
+            RecordMismatchError: they differ.
+        """
+        said = {(decode_text(pair.original.message.blocks[record.KIND]), pair.original.header.limit) for pair in pairs}
+        if len(said) != 1:
+            raise RecordMismatchError("records of one group are of different types, or name people differently")
+        kind, limit = said.pop()
+        named = "user_id" if limit is Limit.LINKED_USER else "alias"
+        return kind, self._policies.naming(pairs[0].original.header.epoch, kind, named)
 
     def state(self) -> DeliveriesState:
         """For storing."""

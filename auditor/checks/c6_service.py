@@ -69,7 +69,9 @@ class ServiceConsents:
             Role.SANITIZER,
         )  # fmt: skip
         bundle, version = consent.read(signed)
-        if (event.fields["epoch"], event.fields["version"]) != (person.epoch, version):
+        named = signed.session_id.hex()
+        said = (event.fields["epoch"], event.fields["version"], event.fields.get("message", named))
+        if said != (person.epoch, version, named):
             raise ConsentError("event names another choice than it holds")
         self._people.verify_credential(signed.header.signer, person.epoch, credential)
         self._verify_acknowledged(SignedMessage.decode(ack), signed, person)

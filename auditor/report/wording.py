@@ -246,7 +246,8 @@ BELIEVED: Final = {
     "computed again, leave up to an hour open (entries with such a time)",
     "keys": "That the authority, whose word comes by hand, revoked no key but those that the gateway's log names",
     "lost": "From when on nothing more was kept of somebody whose key of a period was lost and replaced",
-    "answers": "What was answered: answers are sealed, and only who asked can compare",
+    "answers": "What was answered, also to who asked what is held of them: answers are sealed, and only who asked can "
+    "compare",
     "seals": "That nothing is hidden in the random numbers under which a third party's key of a period is sealed to it "
     "(records of periods from before there were such keys: each by itself)",
     "aliases": "How a substitute name was made in a period from before each third party and period had a key for them",
