@@ -218,10 +218,30 @@ async def test_a_service_that_heeds_what_waits_is_accused_by_no_clock(seed: int)
         shown = now + offset + source.uniform(-120, 120)
         time_ms = int(1000 * (now + offset + source.uniform(0, 60)))
         arrivals.received(f"{number}", within(shown), number)
-        waiting.append(SimpleNamespace(name=f"{number}", time_ms=time_ms))
+        waiting.append(SimpleNamespace(name=f"{number}", session=number, time_ms=time_ms))
     arrivals.finish()
     assert refused
     assert report.verdict is Verdict.CLEAN, (report.violations, report.missing)
+
+
+async def test_what_waits_by_a_clock_that_was_set_back_waits_too_long_all_the_same() -> None:
+    """It was received two hours from now, says the clock; time passes as ever."""
+    now, first = 100_000.0, SimpleNamespace(session=1, time_ms=107_200_000)
+
+    async def pending(_: int) -> list[SimpleNamespace]:
+        return [first]
+
+    store: Any = SimpleNamespace(pending=pending)
+    watch: Any = SimpleNamespace(wall=lambda: now, monotonic=now)
+    backlog = Backlog(store, watch)
+    for _ in range(int(HELD) // 10):
+        await backlog.require()
+        now = watch.monotonic = now + 10
+    watch.monotonic = now = now + 10
+    with pytest.raises(OverloadedError):
+        await backlog.require()
+    first = SimpleNamespace(session=2, time_ms=107_200_000)
+    await backlog.require()
 
 
 class OfEachOther:
