@@ -1,7 +1,8 @@
 """How long what was answered has waited to be filed (DESIGN 10.4): nothing new is taken while that is too long.
 
 So no request is received long after one that waits still, whatever crashes lie in between, and an audit can hold it
-against a service that holds somebody back.
+against a service that holds somebody back. Of one that came by a clock which was set back since, time counts from when
+this process first saw it.
 """
 
 import asyncio
@@ -29,6 +30,8 @@ class Backlog:
         self._since = -math.inf
         """Nothing that waits was received before this time (Unix seconds)."""
         self._looked = -math.inf
+        self._oldest, self._seen = b"", -math.inf
+        """The session that has waited longest, and when it was first seen to (monotonic)."""
         self._looking: asyncio.Task[None] | None = None
 
     async def require(self) -> None:
@@ -47,7 +50,11 @@ class Backlog:
     async def _look(self) -> None:
         now, at = self._watch.wall(), self._watch.monotonic
         oldest = await self._store.pending(1)
-        self._since, self._looked = min([now, *(pending.time_ms / 1000 for pending in oldest)]), at
+        session = oldest[0].session if oldest else b""
+        if session != self._oldest:
+            self._oldest, self._seen = session, at
+        waits = [now - (at - self._seen), oldest[0].time_ms / 1000] if oldest else []
+        self._since, self._looked = min([now, *waits]), at
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._looking = None
