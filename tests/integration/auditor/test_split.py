@@ -256,6 +256,9 @@ async def test_contents_that_wait_too_long_are_not_sent(tmp_path: Path) -> None:
         got = await trial.receive("acme")
         assert contents(got["acme"]) == []
         assert entries(got["acme"])
+        report = await trial.audit()
+        assert [reason.text for reason in report.reasons if "as late when it was not yet" in reason.text], report
+        trial.clocks["device"].passed += 86_600  # the audit's
         clean(await trial.audit())
 
 

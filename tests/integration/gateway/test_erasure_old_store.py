@@ -15,7 +15,7 @@ ANN, OTHERS = PEOPLE[0], PEOPLE[1:]
 
 async def forget(gateway: Redis, service: Redis) -> None:
     """Leave the stores as a version without indexes would have them."""
-    for client, prefix, kinds in ((gateway, "{gw}", ("i", "ig", "it", "nm")), (service, "{ms}", ("i",))):
+    for client, prefix, kinds in ((gateway, "{gw}", ("i", "ig", "it", "nm")), (service, "{ms}", ("i", "people"))):
         await client.delete(f"{prefix}:indexed")
         for kind in kinds:
             for key in [key async for key in client.scan_iter(f"{prefix}:{kind}:*")]:

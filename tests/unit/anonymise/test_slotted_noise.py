@@ -117,12 +117,13 @@ def test_auditor_holds_places_to_the_seed_and_the_budget() -> None:
     true = RULES.path(*HERE, 0)
     assert noisy != true
     places, reported = Places(trust(NOISE)), {}  # type: ignore[var-annotated]
-    for path, kind in ((noisy, "location"), (noisy[:3], "location"), (command_path(("lamp",), noisy[3]), "command")):
+    for path, kind in ((noisy, "location"), (command_path(("lamp",), noisy[3]), "command")):
         places.verify(buffered(HERE, path, kind), SEED, reported)
     places.verify(buffered(None, command_path(("lamp",), ""), "command"), SEED, reported)
     for payload in (
         buffered(HERE, true),
         buffered(HERE, ()),
+        buffered(HERE, noisy[:3]),
         buffered(HERE, command_path(("lamp",), noisy[4]), "command"),
         buffered(None, noisy),
     ):
