@@ -141,8 +141,8 @@ class Liar:
 
     async def caught(self) -> set[int]:
         """The checks that an audit reports as violated, or as not to be made if the lie `hides`."""
-        # A device shows a time of up to half its step later, up to which a request may be under way.
-        report = await self.trial.audit(**{"settle": -STEP / 2, "owed": -STEP / 2} | self.options)
+        # A device shows a time of up to half its step later: until then a request may be under way, or a party at work.
+        report = await self.trial.audit(**{"later": STEP / 2} | self.options)
         self.accused = {violation.log for violation in report.violations}
         if self.hides:
             assert report.verdict is Verdict.UNCHECKED

@@ -251,7 +251,7 @@ class Trial:
 
         Args:
             options: of the audit; `state`: go on from the last one; `witness`: demand the witness; `stored`: what the
-                parts of the audit know is written and read again after every event.
+                parts of the audit know is written and read again after every event; `later`: by so many seconds.
         """
         return await asyncio.to_thread(self._audit, options)
 
@@ -260,7 +260,7 @@ class Trial:
 
         config = self.config("auditor")
         state, witness = options.pop("state", False), options.pop("witness", False)
-        stored = options.pop("stored", False)
+        stored, later = options.pop("stored", False), options.pop("later", 0.0)
         trust = dataclasses.replace(trust_of(config, pipeline=False), classifier=self.classifier)
         if witness:
             trust = dataclasses.replace(trust, witness=config.trust.witness)
@@ -268,8 +268,9 @@ class Trial:
         kept = AuditState(config.data_dir / "audit", trust.opening) if state else None
         try:
             audit = Audit(
-                trust, gateway, AuditOptions(**{"settle": 0.0, "owed": 0.0} | options), self.clocks["device"].wall, kept
-            )
+                trust, gateway, AuditOptions(**{"settle": 0.0, "owed": 0.0} | options),
+                lambda: self.clocks["device"].wall() + later, kept,
+            )  # fmt: skip
             if stored:
 
                 def between(*_: object) -> None:
