@@ -70,14 +70,14 @@ class RightsEvents:
         """Whether a user has an epoch key, of an epoch whose links are surely kept, that is of none of these tags."""
         named = {person.prox_id for tag in tags if (person := self._people.of_tag(tag)) is not None}
         own = [person for epoch in self._policies.told if (person := self._people.last_of(user_id, epoch)) is not None]
-        kept = (person for person in own if not self._may_be_gone(person.epoch))
+        now = self._policies.trust.epochs.end(max(self._policies.told, default=0)) + EARLY
+        kept = (person for person in own if not self._may_be_gone(person.epoch, now))
         return any(not {person.prox_id, *filter(None, (person.instead,))} <= named for person in kept)
 
-    def _may_be_gone(self, epoch: int) -> bool:
+    def _may_be_gone(self, epoch: int, now: float) -> bool:
         """Whether links of an epoch may have expired: the log says so an hour before, or later, if nobody asked."""
-        epochs, held = self._policies.trust.epochs, self._policies.retention(epoch)
-        newest = epochs.end(max(self._policies.told))
-        return epoch in self._erasures.links or held is None or newest + EARLY >= epochs.end(epoch) + held.links
+        end, held = self._policies.trust.epochs.end(epoch), self._policies.retention(epoch)
+        return epoch in self._erasures.links or held is None or now >= end + held.links
 
     def erased_unread(self, event: Event) -> None:
         """ERASED whose payload has expired."""

@@ -19,6 +19,7 @@ from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.store import connect
 from proxid.runtime.transport import heads
 from tests.integration.auditor.test_expiry import Retention, retention
+from tests.integration.gateway.test_owed import STAYS, another_epoch, object_once
 from tests.integration.gateway.test_rights import rights
 from tests.support.lies import knows_only
 from tests.support.trial import PEOPLE, Trial, run_command, running
@@ -136,6 +137,28 @@ async def test_a_store_that_was_lost_is_followed_and_accuses_nobody(tmp_path: Pa
         for report in await audits(trial):
             assert report.verdict is Verdict.UNCHECKED
             assert any("store was lost" in reason.text for reason in report.reasons)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("later", [False, True])
+async def test_an_erasure_that_cannot_name_what_the_store_forgot_accuses_nobody(tmp_path: Path, later: bool) -> None:
+    """A gateway whose store was lost names under whose links a person's evidence stood since then alone."""
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        await trial.audit(state=True)
+        await trial.halt("gateway")
+        store = connect(trial.url("gateway"))
+        await store.flushall()
+        await store.aclose()
+        assert await mend(trial, "gateway") == 0
+        await trial.serve("gateway")
+        if later:
+            await another_epoch(trial)
+        else:
+            await trial.ask("node5 question", [STAYS])
+        await object_once(trial, Right.ERASE, STAYS)
+        for report in await audits(trial):
+            assert report.verdict is Verdict.UNCHECKED and report.counts["gateway.ERASED"] == 1
 
 
 @pytest.mark.parametrize("lost", ["tail", "folder"])

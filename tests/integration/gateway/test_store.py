@@ -198,41 +198,34 @@ async def test_open_sessions_can_be_asked_for_by_age(store: GatewayStore) -> Non
     assert await store.open_sessions(limit=1) == [b"s0"]
 
 
-async def test_sessions_that_nobody_carries_any_more_are_settled(store: GatewayStore, client: Redis) -> None:
-    await store.forward("ka", "n1", b"old", b"", 60.0, LIMITS)
-    await store.forward("ka", "n2", b"new", b"", 1000.0, LIMITS)
+async def settled(store: GatewayStore, seconds: float) -> None:
+    """What has been open for so long at second 1000 is settled, and only that."""
     screener: Any = SimpleNamespace(clock=lambda: 1000.0, watch=SimpleNamespace(doubt=lambda: None))
     nobody: Any = None
-    job = asyncio.create_task(RequestPath(screener, store, *[nobody] * 4).settle_left(0.01))
+    job = asyncio.create_task(RequestPath(screener, store, *[nobody] * 4).settle_left(seconds))
     async with asyncio.timeout(20):
         while await store.open_sessions() != [b"new"]:  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.01)
     job.cancel()
+
+
+async def test_sessions_that_nobody_carries_any_more_are_settled(store: GatewayStore, client: Redis) -> None:
+    await store.forward("ka", "n1", b"old", b"", 60.0, LIMITS)
+    await store.forward("ka", "n2", b"new", b"", 1000.0, LIMITS)
+    await settled(store, 0.01)
     assert (await types(client)).count("UNREACHED") == 1
 
 
 async def test_what_nobody_carries_any_more_does_not_wait_for_as_long_again(store: GatewayStore) -> None:
     await store.forward("ka", "n1", b"old", b"", 60.0, LIMITS)
     await store.forward("ka", "n2", b"new", b"", 1000.0, LIMITS)
-    screener: Any = SimpleNamespace(clock=lambda: 1000.0, watch=SimpleNamespace(doubt=lambda: None))
-    nobody: Any = None
-    job = asyncio.create_task(RequestPath(screener, store, *[nobody] * 4).settle_left(900.0))
-    async with asyncio.timeout(20):
-        while await store.open_sessions() != [b"new"]:  # noqa: ASYNC110 - nothing signals it
-            await asyncio.sleep(0.01)
-    job.cancel()
+    await settled(store, 900.0)
 
 
 async def test_what_was_forwarded_by_a_clock_that_was_ahead_does_not_wait_for_it(store: GatewayStore) -> None:
     await store.forward("ka", "n1", b"old", b"", 60_000.0, LIMITS)
     await store.forward("ka", "n2", b"new", b"", 1000.0, LIMITS)
-    screener: Any = SimpleNamespace(clock=lambda: 1000.0, watch=SimpleNamespace(doubt=lambda: None))
-    nobody: Any = None
-    job = asyncio.create_task(RequestPath(screener, store, *[nobody] * 4).settle_left(900.0))
-    async with asyncio.timeout(20):
-        while await store.open_sessions() != [b"new"]:  # noqa: ASYNC110 - nothing signals it
-            await asyncio.sleep(0.01)
-    job.cancel()
+    await settled(store, 900.0)
 
 
 async def test_event_numbers_have_no_gap(store: GatewayStore, client: Redis) -> None:
