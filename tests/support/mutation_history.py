@@ -23,11 +23,10 @@ from proxid.crypto.sansig.scheme import resign
 from proxid.evidence.checkpoint import Checkpoint, origin
 from proxid.evidence.events import EventType, SanitizedPair, decode_header
 from proxid.evidence.leaf import Leaf
-from proxid.evidence.merkle import EMPTY_ROOT, Frontier, consistency_proof, inclusion_proof, root_of
+from proxid.evidence.merkle import Frontier, consistency_proof, inclusion_proof, root_of
 from proxid.evidence.parts import NOBODY
 from proxid.evidence.promise import Promise
 from proxid.evidence.ratchet import Chain, subject_tag
-from proxid.protocol import response
 from proxid.protocol.rights import ErasedDisclosure, Told, erased_info
 from proxid.runtime.evidence_log.encryptor import Encryptor, PlainEvent
 from proxid.runtime.evidence_log.writer import EvidenceWriter
@@ -76,29 +75,15 @@ class History:
 
     def __post_init__(self) -> None:
         self._leaves: dict[str, list[Leaf]] = {}
-        self._bare: dict[bytes, Presented] = {}
         self._dark: tuple[set[Any], set[Any]] | None = None
 
-    def without_heads(self) -> None:
-        """A main service that lies shows no head with its answers that says anything: they go, before anybody lies."""
-        name, key = origin(SERVICE, SERVICE), self.keys[SERVICE]
-        nothing = Checkpoint(name, 0, EMPTY_ROOT).sign(key).encode()
-        for at, entry in enumerate(self.events["gateway"]):
-            if entry.event.type is EventType.ANSWERED:
-                pair = SanitizedPair.decode(entry.event.payload)
-                told = pair.original.message
-                bare = sign(Message(told.header, (*told.blocks[: response.HEAD], nothing)), key)
-                block = pair.sanitized.message.user_block
-                made = SanitizedPair(bare, resign(bare, block, self.keys["gateway"], lambda _: None))
-                event = dataclasses.replace(entry.event, payload=made.encode())
-                self.events["gateway"][at] = dataclasses.replace(entry, event=event)
-
-    def promised_anew(self) -> None:
-        """What the main service promised of objections is of its log as it is told here."""
+    def told_anew(self) -> None:
+        """What the main service promised of objections, and the heads that came with answers, are of its log as it is
+        told here.
+        """
         shown, told = Shown(SERVICE, self.honest(SERVICE), self.keys[SERVICE]), self.events[SERVICE]
-        for at, entry in enumerate(self.events["gateway"]):
-            if entry.event.type is EventType.OBJECTED and not entry.gone:
-                self.events["gateway"][at] = dataclasses.replace(entry, event=self._promised(entry.event, told, shown))
+        self.events["gateway"] = self._of_gateway(told, shown)
+        self.presented = [self._received(one, told, shown) for one in self.presented]
 
     def _promised(self, event: PlainEvent, entries: Sequence[Entry], shown: "Shown") -> PlainEvent:
         said = ErasedDisclosure.decode(self.auditor.open(event.payload, erased_info(SERVICE)))
@@ -113,19 +98,35 @@ class History:
         return dataclasses.replace(event, payload=sealed)
 
     def _anew(self, promise: Promise, log: str, entries: Sequence[Entry], shown: "Shown") -> Promise:
-        head = Checkpoint.parse(promise.head.decode().split("\n\n")[0] + "\n")
-        number, size = _number(promise, entries), min(head.size, shown.size)
-        made = dataclasses.replace(promise, number=number, head=shown.head(size), signature=b"")
+        head = _head_again(promise.head, entries, shown)
+        made = dataclasses.replace(promise, number=_number(promise, entries), head=head, signature=b"")
         return made.sign(self.keys[log])
 
-    def _of_gateway(self, entries: Sequence[Entry], shown: "Shown") -> list[Leaf]:
-        """The gateway's leaves, with the promises of a main service that tells another log."""
-        leaves, encryptor = [*self.honest("gateway")], self._encryptor("gateway")
-        for at, entry in enumerate(self.events["gateway"]):
-            if entry.event.type is EventType.OBJECTED and not entry.gone:
-                event = dataclasses.replace(self._promised(entry.event, entries, shown), number=at + 1)
-                (leaves[at],) = encryptor.leaves([encryptor.split(event)], self.evidence)
-        return leaves
+    def _answered(self, event: PlainEvent, entries: Sequence[Entry], shown: "Shown") -> PlainEvent:
+        """An answer with a head of the main service's log as it is told."""
+        pair = SanitizedPair.decode(event.payload)
+        original = self._with_head(pair.original, entries, shown)
+        made = SanitizedPair(original, self._restored(original, pair.sanitized))
+        return dataclasses.replace(event, payload=made.encode())
+
+    def _with_head(self, signed: SignedMessage, entries: Sequence[Entry], shown: "Shown") -> SignedMessage:
+        *blocks, head = signed.message.blocks
+        return sign(Message(signed.header, (*blocks, _head_again(head, entries, shown))), self.keys[SERVICE])
+
+    def _restored(self, original: SignedMessage, held: SignedMessage) -> SignedMessage:
+        return resign(original, held.message.user_block, self.keys["gateway"], lambda _: None)
+
+    def _of_gateway(self, entries: Sequence[Entry], shown: "Shown") -> list[Entry]:
+        """The gateway's entries, with the promises and heads of a main service that tells another log."""
+        told = []
+        for entry in self.events["gateway"]:
+            event = entry.event
+            if event.type is EventType.OBJECTED and not entry.gone:
+                event = self._promised(event, entries, shown)
+            elif event.type is EventType.ANSWERED and not entry.gone:
+                event = self._answered(event, entries, shown)
+            told.append(dataclasses.replace(entry, event=event))
+        return told
 
     def people(self, log: str, entry: Entry) -> set[str]:
         """Under whose PROX_IDs the evidence of an event is filed."""
@@ -184,28 +185,34 @@ class History:
         shown = {log: leaves if log == liar else self.honest(log) for log in LOGS}
         logs = {log: Shown(log, shown[log], self.keys[log]) for log in LOGS}
         if liar == SERVICE:
-            made = self._of_gateway(entries, logs[SERVICE])
+            made = self.leaves("gateway", self._of_gateway(entries, logs[SERVICE]))
             logs["gateway"] = Shown("gateway", made, self.keys["gateway"])
         receipts = [self._again(one, told, logs) for one in self.presented]
+        if liar == SERVICE:
+            receipts = [self._received(one, entries, logs[SERVICE]) for one in receipts]
         options = AuditOptions(settle=0.0, owed=0.0, receipts=receipts)
         return Audit(self.trust, Keys(self.seeds), options, lambda: self.now).run(logs["gateway"], logs["main-service"])
 
     def _again(self, one: Presented, told: Mapping[str, Sequence[Entry]], logs: dict[str, "Shown"]) -> Presented:
-        """What somebody holds, of the logs as they are told now; a liar shows no heads that it need not show."""
-        if one.kind == "promise":
-            promise = Promise.decode(one.message)
-            log = next(name for name in LOGS if promise.log == origin(SERVICE, name))
-            return dataclasses.replace(one, message=self._anew(promise, log, told[log], logs[log]).encode())
-        return self._without_head(one) if one.kind == "response" else one
+        """What somebody holds, promised of the logs as they are told now."""
+        if one.kind != "promise":
+            return one
+        promise = Promise.decode(one.message)
+        log = next(name for name in LOGS if promise.log == origin(SERVICE, name))
+        return dataclasses.replace(one, message=self._anew(promise, log, told[log], logs[log]).encode())
 
-    def _without_head(self, one: Presented) -> Presented:
-        if one.message not in self._bare:
-            signed = SignedMessage.decode(one.message)
-            blocks = (b"", *signed.message.blocks[1 : response.HEAD], b"")
-            bare, user = sign(Message(signed.header, blocks), self.keys["main-service"]), signed.message.user_block
-            said = resign(bare, user, self.keys["gateway"], lambda _: None).encode()
-            self._bare[one.message] = dataclasses.replace(one, message=said)
-        return self._bare[one.message]
+    def _received(self, one: Presented, entries: Sequence[Entry], shown: "Shown") -> Presented:
+        """An answer that somebody holds, with a head of the main service's log as it is told."""
+        if one.kind != "response":
+            return one
+        held = SignedMessage.decode(one.message)
+        return dataclasses.replace(one, message=self._restored(self._with_head(held, entries, shown), held).encode())
+
+
+def _head_again(note: bytes, entries: Sequence[Entry], shown: "Shown") -> bytes:
+    """A head of the log as it is told, from when the honest one had the size that a head says."""
+    size = Checkpoint.parse(note.decode().split("\n\n")[0] + "\n").size
+    return shown.head(sum(entry.at <= size for entry in entries))
 
 
 def _number(promise: Promise, entries: Sequence[Entry]) -> int:

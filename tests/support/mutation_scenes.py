@@ -253,9 +253,8 @@ async def _recorded(trial: Trial, recorder: Recorder, expired: dict[str, int]) -
     for log, events in recorder.events.items():
         said = [*events, *_expiries(history, log, events[: expired[log]], len(events))]
         history.events[log] = [Entry(event, at, at <= expired[log]) for at, event in enumerate(said, 1)]
-    history.without_heads()
-    history.promised_anew()
     history.presented = [one for name in ("devices", "parties") for one in read_receipts(folder / name)]
+    history.told_anew()
     return history
 
 
