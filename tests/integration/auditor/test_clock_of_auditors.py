@@ -1,0 +1,87 @@
+"""An auditor whose clock is wrong, or beside services whose clocks are off by as much as they may be: nobody is accused."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from auditor.checks.c9_receipts import Presented, read_receipts
+from auditor.findings import Report, Verdict
+from proxid.protocol.rights import Right
+from tests.integration.auditor.test_honest_edges import AS_OPERATED, over, pass_by
+from tests.integration.gateway.test_rights import rights
+from tests.support.days import DAY
+from tests.support.lies_epochs import patiently
+from tests.support.lies_unsaid import HOUR
+from tests.support.trial import PEOPLE, Trial, running
+
+
+def meanwhile(trial: Trial) -> Iterator[Presented]:
+    """What is held at the end of an audit, while whose logs were read people went on."""
+    loop = asyncio.get_running_loop()
+
+    def present() -> Iterator[Presented]:
+        asyncio.run_coroutine_threadsafe(_go_on(trial), loop).result(60)
+        yield from read_receipts(trial.folder / "devices")
+        yield from read_receipts(trial.folder / "parties")
+
+    return present()
+
+
+async def _go_on(trial: Trial) -> None:
+    await trial.busy(1)
+    client = rights(trial)
+    await client.exercise(Right.OBJECT, PEOPLE[0])
+    await client.close()
+
+
+async def cosigned(trial: Trial) -> None:
+    """As a witness that runs on its own does every half a minute, by its own clock, which is right."""
+    assert time.time() == pytest.approx(trial.clocks["device"].wall(), abs=1.0)
+    config = str(trial.folder / "witness/witness.toml")
+    arguments = [sys.executable, "-m", "proxid.cli.main", "witness", "--config", config, "--once"]
+    process = await asyncio.create_subprocess_exec(*arguments)
+    assert await process.wait() == 0
+
+
+@pytest.mark.parametrize("later", [-230.0, -100.0, 100.0, 230.0])
+async def test_what_is_presented_while_an_audit_reads_accuses_nobody_by_clocks_that_differ_as_they_may(
+    tmp_path: Path, later: float
+) -> None:
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        report = await trial.audit(receipts=meanwhile(trial), later=later, **AS_OPERATED)
+        assert report.verdict is Verdict.CLEAN
+        assert report.counts["receipts.recent"]
+
+
+@pytest.mark.parametrize("later", [-DAY, DAY])
+async def test_what_is_presented_to_an_auditor_whose_clock_is_wrong_accuses_nobody(
+    tmp_path: Path, later: float
+) -> None:
+    """One that is ahead sees no recent cosignature, one that is behind receipts of tomorrow."""
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        await asyncio.sleep(1.0)  # until all of it is in the heads
+        await cosigned(trial)
+        report = await trial.audit(receipts=meanwhile(trial), later=later, witness=True, **AS_OPERATED)
+        assert (report.violations, report.verdict) == ([], Verdict.UNCHECKED if later > 0 else Verdict.CLEAN)
+
+
+@pytest.mark.parametrize("later", [-HOUR, -400 * DAY])
+async def test_an_epoch_that_is_over_is_so_for_an_auditor_whose_clock_is_behind(tmp_path: Path, later: float) -> None:
+    async with running(tmp_path) as trial:
+        trial.leap(20 * HOUR)
+        await patiently(trial.consent)
+        await trial.ask("node1 question", PEOPLE[:1])
+        await trial.settle()
+        trial.leap(60.0)
+        await patiently(lambda: trial.ask("node2 question"))
+        pass_by(trial, 850.0)
+        await over(trial)
+        found: list[Report] = [await trial.audit(later=by, state=True, **AS_OPERATED) for by in (later, 0.0)]
+    assert found[-1].counts["withheld.epoch_end"] == 1
+    assert [report.verdict for report in found] == [Verdict.CLEAN, Verdict.CLEAN]
