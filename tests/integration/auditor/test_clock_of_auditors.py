@@ -1,4 +1,4 @@
-"""An auditor whose clock is wrong, or beside services whose clocks are off by as much as they may be: nobody is accused."""
+"""An auditor whose clock is wrong, or is off from services' clocks by as much as they may be, accuses nobody."""
 
 import asyncio
 import sys
@@ -10,7 +10,9 @@ import pytest
 
 from auditor.checks.c9_receipts import Presented, read_receipts
 from auditor.findings import Report, Verdict
+from proxid.evidence.events import EventType
 from proxid.protocol.rights import Right
+from tests.integration.auditor.test_damaged_logs import flip, place
 from tests.integration.auditor.test_honest_edges import AS_OPERATED, over, pass_by
 from tests.integration.gateway.test_rights import rights
 from tests.support.days import DAY
@@ -85,3 +87,17 @@ async def test_an_epoch_that_is_over_is_so_for_an_auditor_whose_clock_is_behind(
         found: list[Report] = [await trial.audit(later=by, state=True, **AS_OPERATED) for by in (later, 0.0)]
     assert found[-1].counts["withheld.epoch_end"] == 1
     assert [report.verdict for report in found] == [Verdict.CLEAN, Verdict.CLEAN]
+
+
+@pytest.mark.parametrize("wrong", [(-400 * DAY, 0.0), (0.0, 400 * DAY)])
+async def test_a_week_in_which_damage_may_be_admitted_is_one_by_more_clocks_than_the_auditors(
+    tmp_path: Path, wrong: tuple[float, float]
+) -> None:
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        _, path, at = place(trial, "gateway", EventType.FORWARDED, "leaves")
+        await cosigned(trial)
+        flip(path, at + 2)
+        for later in wrong:
+            report = await trial.audit(state=True, later=later, witness=True)
+            assert (report.violations, report.verdict) == ([], Verdict.UNCHECKED)
