@@ -8,6 +8,7 @@ from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c2_expiry import check_expiry
 from auditor.findings import GATEWAY, MAIN_SERVICE, OPENING, Report
 from auditor.policies import Policies
+from auditor.scope import LogScope
 from proxid.evidence.events import EventType, encode_header
 from proxid.runtime.config.anonymiser import Retention
 from proxid.runtime.config.base import Floors
@@ -37,10 +38,12 @@ class Logs:
     def expire(self, log: str, number: int, **said: object) -> None:
         self.erasures.expiry(log, gone(number, EventType.EXPIRED, encode_header(**said)), 0)  # type: ignore[arg-type]
 
-    def check(self, epoch: float) -> tuple[list[tuple[int, str, int]], int]:
-        """Violations, and how much is unchecked, by an auditor's clock in an epoch."""
+    def check(self, epoch: float, witness: float | None = None) -> tuple[list[tuple[int, str, int]], int]:
+        """Violations, and how much is unchecked, by an auditor's clock in an epoch, and by the witness's."""
         report = Report()
         report.scope.started = epoch * DAY
+        if witness is not None:
+            report.scope.logs[GATEWAY] = LogScope("", "", 0, 1, "", (int(witness * DAY), 1))
         check_expiry(self.policies, self.erasures, 10**9, report)
         return [(v.rule, v.log, v.event) for v in report.violations], len(report.missing)
 
@@ -85,6 +88,13 @@ def test_a_house_where_nobody_asked_anything_is_not_accused(logs: Logs, log: str
     logs.open(100)
     logs.expire(log, 17, **said)
     assert logs.check(467) == ([], 1)
+
+
+@pytest.mark.parametrize(("log", "said"), KINDS)
+def test_nor_is_it_by_an_auditor_whose_clock_is_behind(logs: Logs, log: str, said: dict[str, object]) -> None:
+    logs.open(100)
+    logs.expire(log, 17, **said)
+    assert logs.check(50, 467) == ([], 1)
 
 
 def test_an_epoch_that_the_other_service_never_opened_makes_nothing_older(logs: Logs) -> None:
