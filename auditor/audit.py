@@ -29,6 +29,7 @@ from auditor.checks.c7_rules import OWED_SECONDS, Times, check
 from auditor.checks.c8_obligations import Obligations
 from auditor.checks.c9_promises import Promised
 from auditor.checks.c9_receipts import Presented, ReceiptCheck
+from auditor.checks.c9_recent import Recent
 from auditor.event_log import Log
 from auditor.findings import HEADS, RECEIPTS, Report, Unchecked
 from auditor.gateway_log import GatewayLog
@@ -40,6 +41,7 @@ from auditor.reading.opening import Unopened
 from auditor.reading.source import EvidenceSource, KeySource
 from auditor.report.wording import NO_KEY_OF_WITNESS, NO_PIPELINE, NO_RECEIPTS, NO_WITNESS
 from auditor.saved import Parts, Saved
+from auditor.scope import Hours
 from auditor.service_log import ServiceLog
 from auditor.state import AuditState
 from auditor.trust import Trust
@@ -48,12 +50,10 @@ from proxid.evidence.checkpoint import generation_of, origin, witness
 from proxid.evidence.note import Verifier
 
 SETTLE_SECONDS: Final = 60.0
-"""A request older than this must have left a trace on both sides."""
+"""Besides the skew of two clocks: what is older than this must have left a trace on both sides."""
 
 _CLOCK_MS: Final = 120_000
 """By how much a service's clock may move before it is doubted, and promises nothing."""
-_SKEW_SECONDS: Final = 60.0
-"""How far ahead of the auditor's clock a receipt may be."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the log's name, the number of the event just read, and of the last one."""
@@ -64,15 +64,15 @@ class AuditOptions:
     """What a single audit goes by besides its trust.
 
     Attributes:
-        settle: seconds a request may be under way. owed: for which people may ask while a request is owed something
-            (None: `OWED_SECONDS`, and the skew of two clocks).
+        settle: seconds that something may be under way (None: `SETTLE_SECONDS`, and the skew of two clocks).
+        owed: for which people may ask while a request is owed something (None: `OWED_SECONDS`, and that skew).
         known: heads (signed notes) that somebody else was shown.
         receipts: what devices and parties present. progress: told of every event.
         workers: further processes that check signatures (None: see `SignatureWorkers`); the report is the same with
             any number.
     """
 
-    settle: float = SETTLE_SECONDS
+    settle: float | None = None
     owed: float | None = None
     known: Sequence[bytes] = ()
     receipts: Iterable[Presented] = ()
@@ -135,7 +135,6 @@ class Audit:
             ProxidError: a log cannot be read.
         """
         self.report.scope.started = self._clock()
-        now_ms = int(self.report.scope.started * 1000)
         workers, before = SignatureWorkers(self._options.workers), len(self.report.violations)
         generation, size = self._verify_heads_belong(gateway, service)
         self._reads[1].begin(service, self._options.known)
@@ -160,11 +159,11 @@ class Audit:
         # What goes over the whole of both logs each time (the sets, the keys of the erased) is not added up.
         self._counted = self.report.checked + self.report.checked_before
         if whole:  # a log without a head to go by is a violation of its own, and no measure of the other one
-            self._compare(now_ms, seen, covered)
+            self._compare(seen, covered)
         excuse_compared(self.report, damage, len(self._found))
         count(self.report, damage)
         for read in self._reads:
-            read.accuse_silent()
+            read.accuse_silent(self._hours())
         self._counted[RECEIPTS] += self.report.checked[RECEIPTS]
         summarise(self._sets, max(self._policies.told, default=0), self.report.counts)
         for (epoch, bundle), changes in sorted(self._gateway.consents.timeline.items()):
@@ -184,14 +183,20 @@ class Audit:
             beyond.read(read.log.name, read.parts[-1])
         return beyond.erasures
 
-    def _compare(self, now_ms: int, seen: int, covered: Erasures) -> None:
+    def _hours(self) -> Hours:
+        """What time it may have been: MS opens no epoch without the gateway's signed word that it has begun."""
+        begun = self._trust.epochs.start(max(self._policies.opened, default=0))
+        return self.report.scope.hours(self._trust.witness_lag, begun)
+
+    def _compare(self, seen: int, covered: Erasures) -> None:
         """What goes over both logs, and what outsiders hold of them."""
-        exported = [int(read.heads.exported * 1000) for read in self._reads if read.heads.exported is not None]
-        read_ms = min([now_ms, *exported])
-        settled_ms = read_ms - int(self._options.settle * 1000)
+        settle, hours, read_ms = self._options.settle, self._hours(), int(self.report.scope.read * 1000)
+        if settle is None:
+            settle = SETTLE_SECONDS + 2 * self._policies.longest(lambda trust: trust.clock_skew, 0.0)
+        times = Times(read_ms, read_ms - int(settle * 1000), *map(self._owed, (math.inf, 0.0)))
         self._sets.answered_heads.finish(self._reads[1], self.report)
-        check(self._sets, Times(read_ms, settled_ms, *map(self._owed, (math.inf, 0.0))), seen, self.report)
-        self._service.finish(seen, read_ms / 1000)
+        check(self._sets, times, seen, self.report)
+        self._service.finish(seen, hours.latest)
         self._people.ended.finish(self.report)
         self._people.seasons.finish(self.report)
         self._people.lost.finish(covered.erased.keys(), self.report)
@@ -203,12 +208,12 @@ class Audit:
         self._obligations.told.finish(self._policies, self.report)
         covered.check_cover(self._unopened, self.report)
         self._erasures.check_keys(self._keys, self.report)
-        times = (settled_ms, int((self._clock() + _SKEW_SECONDS) * 1000))
+        recent = Recent.by(hours._replace(latest=max(hours.latest, self._clock())), settle)
         logs = {read.log.name: read for read in self._reads}
-        promised = Promised(self._trust, self._sets, logs, self.report, times, _CLOCK_MS)
+        promised = Promised(self._trust, self._sets, logs, self.report, recent, _CLOCK_MS)
         self._obligations.restrictions.compare(promised.is_kept)
         known = self._policies, self._sets, self._gateway.acknowledged, self._erasures
-        ReceiptCheck(*known, self.report, times, promised, self._people.is_in_use).run(self._options.receipts)
+        ReceiptCheck(*known, self.report, recent, promised, self._people.is_in_use).run(self._options.receipts)
         promised.finish()
 
     def _owed(self, unknown: float) -> float:

@@ -16,6 +16,7 @@ from auditor.reading.belongs import shown_head
 from auditor.reading.damage import LISTED, Damage
 from auditor.reading.opening import Opener, Unopened
 from auditor.reading.source import EvidenceSource, Heads, KeySource
+from auditor.scope import Hours
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import EncodingError, EvidenceLostError, EvidenceUnreadableError, NoteInvalidError, ProxidError
 from proxid.evidence.checkpoint import Checkpoint, generation_of, open_checkpoint
@@ -260,14 +261,14 @@ class ReadLog:
         self.report.missing += [reason for reason in told if reason not in self.report.missing]
         return not (told or check.missing or found.violations)
 
-    def accuse_silent(self) -> None:
+    def accuse_silent(self, hours: Hours) -> None:
         """Once the logs are read: the service has long since been told of damage, admits nothing and shows nothing.
 
         What an audit that goes on finds whole again, in a file that was put back, it reads with `--fresh`. Of an
         exported folder the time of the export counts.
         """
         last = self.parts[-1]
-        overdue = self.log.damage.overdue(self.clock() if last.heads.time is None else last.heads.time)
+        overdue = self.log.damage.overdue(hours)
         here = [number - last.base for number in overdue if last.base < number <= last.base + (last.size or 0)]
         for number in here[:LISTED]:
             leaf = next(iter(last.source.leaves(number, number + 1)), None)

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from auditor.reading.source import Heads
 from proxid.errors import ProxidError
@@ -50,6 +50,18 @@ class PolicyScope:
     margin: int | None = None
 
 
+class Hours(NamedTuple):
+    """What time it may be, in Unix seconds, by clocks of which one may be wrong.
+
+    Attributes:
+        agreed: the auditor's and the witness's say the same, as near as a witness's may be.
+    """
+
+    earliest: float
+    latest: float
+    agreed: bool
+
+
 @dataclass(slots=True)
 class Scope:
     """See the module.
@@ -84,6 +96,23 @@ class Scope:
             None if witness is None else _cosigned(heads.cosigned, log, witness), heads.time,
             heads.latest,
         )  # fmt: skip
+
+    @property
+    def read(self) -> float:
+        """When the logs were read, or exported, by the auditor's clock, in Unix seconds."""
+        return min([self.started, *(log.exported for log in self.logs.values() if log.exported is not None)])
+
+    def hours(self, lag: float, begun: float) -> Hours:
+        """What time it may have been when the logs were read, or exported.
+
+        Args:
+            lag: seconds that a cosignature may be old. begun: when the newest epoch began that both services say has.
+        """
+        read = self.read
+        newest = max((log.cosigned[0] for log in self.logs.values() if log.cosigned), default=None)
+        if newest is None:
+            return Hours(read, max(read, begun), agreed=False)
+        return Hours(min(read, newest), max(read, newest, begun), abs(read - newest) <= lag)
 
     @property
     def continued(self) -> bool:

@@ -42,17 +42,21 @@ def _is_young(policies: Policies, said: Expiry, epoch: int) -> bool:
 
 
 def _judge(policies: Policies, said: Expiry, epoch: int, report: Report) -> Expiry:
-    """Where nobody asked anything there were no epochs: by the auditor's clock it may have been time."""
+    """Where nobody asked anything there were no epochs: by a clock it may have been time."""
     kept = policies.retention(epoch)
     held = None if kept is None else kept.links if said.kind == "links" else kept.payloads
     text = f"{said.kind} of {spans([epoch])} have expired"
-    if not said.guilty and held is not None and report.scope.started + EARLY >= policies.trust.epochs.end(epoch) + held:
+    if not said.guilty and held is not None and _now(policies, report) >= policies.trust.epochs.end(epoch) + held:
         report.missing.append(
             Unchecked(OPENING, said.log, f"{text} before epochs had begun that show that it was time")
         )
         return said
     report.add(OPENING, said.log, said.event, f"EXPIRED: {text} before the auditor's floor lets them")
     return said._replace(guilty=True)
+
+
+def _now(policies: Policies, report: Report) -> float:
+    return report.scope.hours(policies.trust.witness_lag, 0.0).latest + EARLY
 
 
 def _last(policies: Policies, said: Expiry) -> int | None:
@@ -70,7 +74,7 @@ def _newest(policies: Policies, log: str, number: int, vouched: Iterable[int] | 
 def _check_policies(policies: Policies, erasures: Erasures, report: Report) -> None:
     """Nothing is said to have expired that the policy keeps: a clock was wrong, or a service hides it."""
     epochs, links, payloads = policies.trust.epochs, erasures.links, erasures.expired
-    now, kept = report.scope.started + EARLY, {e: policies.retention(e) for e in policies.named}
+    now, kept = _now(policies, report), {e: policies.retention(e) for e in policies.named}
     early = [e for e in sorted(links) if (held := kept.get(e)) and now < epochs.end(e) + held.links]
     if early:
         text = f"links of {spans(early)} have expired before the time that the policy sets"

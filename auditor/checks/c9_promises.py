@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from auditor.checks.c7_completeness import Sets
+from auditor.checks.c9_recent import Recent
 from auditor.event_log import Log
 from auditor.findings import RECEIPTS, Report, Unchecked
 from auditor.generations import ReadLog
@@ -53,7 +54,7 @@ class Promised:
     """Compares promises with the logs.
 
     Attributes:
-        logs, reads: of both services. times: Unix milliseconds between which a promise is too new to be missed.
+        logs, reads: of both services. recent: which promises are too new to be missed.
         slack: milliseconds by which a service's clock may move.
     """
 
@@ -61,7 +62,7 @@ class Promised:
     sets: Sets
     logs: dict[str, ReadLog]
     report: Report
-    times: tuple[int, int]
+    recent: Recent
     slack: int
     _given: dict[str, list[_Given]] = field(default_factory=dict)
     _heads: dict[str, set[bytes]] = field(default_factory=dict)
@@ -122,8 +123,7 @@ class Promised:
             self.report.add(RECEIPTS, log.name, place, text)
 
     def _late(self, log: Log, promise: Promise) -> None:
-        first, last = self.times
-        if first - self.slack - MERGE_SECONDS * 1000 <= promise.time_ms <= last:
+        if self.recent.holds(promise.time_ms, self.slack + MERGE_SECONDS * 1000):
             self.report.counts["promises.late"] += 1
         else:
             text = f"a {promise.type} was promised at entry {promise.number}, which the log does not have"

@@ -19,6 +19,7 @@ from auditor.checks.c3_signatures import name_of
 from auditor.checks.c4_openings import Openings
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c9_promises import Promised, opened
+from auditor.checks.c9_recent import Recent
 from auditor.findings import GATEWAY, MAIN_SERVICE, RECEIPTS, Report, Unchecked
 from auditor.policies import Policies
 from auditor.trust import Trust
@@ -177,17 +178,17 @@ class ReceiptCheck:
         policies: with the keys of epochs that the logs hold.
         acknowledged: consent acknowledgements (hash of the consent message, version) in the gateway's log.
         erasures: rights that the log shows as carried out.
-        times: Unix milliseconds between which a receipt is too new to be missed. promised: takes promises.
+        recent: which receipts are too new to be missed. promised: takes promises.
         in_use: whether a user's key counts by the gateway's log.
     """
 
     def __init__(
         self, policies: Policies, sets: Sets, acknowledged: set[tuple[bytes, int]], erasures: Erasures, report: Report,
-        times: tuple[int, int], promised: Promised, in_use: Callable[[str, bytes], bool] = lambda *_: False,
+        recent: Recent, promised: Promised, in_use: Callable[[str, bytes], bool] = lambda *_: False,
     ) -> None:  # fmt: skip
         self._in_use, self._unknown = in_use, 0
         self._promised = promised
-        self._times = times
+        self._recent = recent
         self._policies, self._trust = policies, policies.trust
         self._sets = sets
         self._acknowledged = acknowledged
@@ -216,6 +217,7 @@ class ReceiptCheck:
             self._report.counts[f"receipts.compared.{item.kind}"] += 1
 
         self._openings.finish()
+        self._recent.finish(self._report)
         if self._unknown:
             # Nobody may have brought them: that is no fault of the gateway's.
             text = f"{self._unknown} keys that the enrolment authority revoked are in use by the gateway's log"
@@ -225,8 +227,7 @@ class ReceiptCheck:
 
     def _missing(self, time_ms: int, log: str, text: str) -> None:
         """What a receipt shows is in no log: a violation, unless it may have come after the heads that were read."""
-        first, last = self._times
-        if first <= time_ms <= last:
+        if self._recent.holds(time_ms):
             self._report.counts["receipts.recent"] += 1
         else:
             self._report.add(RECEIPTS, log, 0, text)

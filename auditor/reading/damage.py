@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from auditor.findings import GATEWAY, HEADS, MAIN_SERVICE, Report, Unchecked, Violation
+from auditor.scope import Hours
 from proxid.errors import EncodingError
 from proxid.evidence.events import Event
 
@@ -92,11 +93,11 @@ class Damage:
     def _silent(self, numbers: list[int]) -> list[int]:
         return [n for n in numbers if not any(first <= n <= last for first, last, _ in self.admitted)]
 
-    def overdue(self, now: float) -> list[int]:
-        """Leaves, rising, that an audit saw damaged long before a time (Unix seconds), and that nobody admitted."""
+    def overdue(self, hours: Hours) -> list[int]:
+        """Leaves, rising, that an audit saw damaged long before what time it may be, and that nobody admitted."""
         silent = sorted({*self._silent(self.lost), *self._silent(self.payloads)})
-        self.seen = {number: self.seen.get(number, now) for number in silent}
-        return [number for number in silent if now - self.seen[number] > ADMITTED_WITHIN]
+        self.seen = {number: self.seen.get(number, hours.latest) for number in silent}
+        return [number for number in silent if hours.earliest - self.seen[number] > ADMITTED_WITHIN]
 
     def reasons(self, log: str) -> list[Unchecked]:
         """What could not be checked."""

@@ -17,6 +17,7 @@ import pytest
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c9_receipts import Presented, ReceiptCheck, read_receipts
+from auditor.checks.c9_recent import Recent
 from auditor.findings import Report, Verdict
 from auditor.policies import Policies
 from auditor.report.page import render
@@ -226,7 +227,7 @@ async def test_a_receipt_younger_than_the_heads_accuses_nobody(tmp_path: Path) -
         policies = Policies(trust)
         nothing = Sets(None), set[tuple[bytes, int]](), Erasures(trust)
         promised: Any = SimpleNamespace(shown=lambda *_: None)
-        ReceiptCheck(policies, *nothing, report, (since, now + 7_200_000), promised).run(presented)
+        ReceiptCheck(policies, *nothing, report, Recent(since, now + 7_200_000), promised).run(presented)
         assert report.checked[9] == len(presented)
         assert bool(report.violations) == found
         assert (report.counts["receipts.recent"] == 0) == found

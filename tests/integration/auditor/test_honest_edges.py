@@ -120,7 +120,7 @@ async def test_who_was_away_before_what_was_asked_was_classified_is_not_guilty_o
         clean(await trial.audit(**AS_OPERATED))
 
 
-AS_OPERATED: dict[str, Any] = {"settle": 60.0, "owed": None}
+AS_OPERATED: dict[str, Any] = {"settle": None, "owed": None}
 """Options of an audit that allows for what takes time."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from auditor.checks.c9_receipts import Presented, ReceiptCheck
+from auditor.checks.c9_recent import Recent
 from auditor.findings import RECEIPTS, Report, Verdict
 from auditor.policies import Policies
 from auditor.trust import Trust
@@ -147,7 +148,7 @@ def test_a_key_that_no_log_shows_is_new_until_its_epoch_ends_however_new_the_fil
     key = EpochKey(MS, EPOCH + epochs, b"k" * 1216, b"s" * 32, bytes(32)).issue(SERVICE)
     nothing: Any = None
     sets: Any = SimpleNamespace(texts=SimpleNamespace(doubted=int))
-    check = ReceiptCheck(Policies(trust), sets, set(), nothing, report, (now - 60_000, now + 60_000), nothing)
+    check = ReceiptCheck(Policies(trust), sets, set(), nothing, report, Recent(now - 60_000, now + 60_000), nothing)
     check.run([Presented("epoch", b"", key.encode(), now)])
     assert (report.counts["receipts.recent"], [v.rule for v in report.violations]) == (
         (1, []) if recent else (0, [RECEIPTS])

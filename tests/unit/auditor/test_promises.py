@@ -7,6 +7,7 @@ import pytest
 
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c9_promises import Promised, _Given, late
+from auditor.checks.c9_recent import Recent
 from auditor.event_log import Log
 from auditor.findings import RECEIPTS, Report
 from proxid.crypto.ed25519 import SigningKey
@@ -54,7 +55,7 @@ def scene(generation: int = 1) -> tuple[Promised, Report, Read]:
     report.violations.clear()
     logs: Any = {"gateway": read, "main-service": read}
     found: Any = SimpleNamespace(service="main-service", screener=KEY.public, service_key=KEY.public)
-    return Promised(found, sets, logs, report, (NOW, NOW + SECOND), 120 * SECOND), report, read
+    return Promised(found, sets, logs, report, Recent(NOW, NOW + SECOND), 120 * SECOND), report, read
 
 
 def test_what_stands_where_it_was_promised_is_clean_and_its_head_compared() -> None:
