@@ -5,6 +5,7 @@ import dataclasses
 import json
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,55 @@ async def test_an_answer_is_judged_with_its_original_as_proof(tmp_path: Path, mo
     verify_proof(Proof(found.original), signed)
     assert (silent.accountable, silent.entry, silent.named, silent.original) == ("sanitizer", 0, "unknown", None)
     assert Role.SANITIZER.name.lower() == silent.accountable
+
+
+async def test_a_gateway_that_shows_another_log_to_who_asks_for_a_judgement_is_judged_by_the_message_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has not signed, nobody could hold it to; and what it has is compared by the next audit."""
+    async with running(tmp_path) as trial:
+        provision_auditor(tmp_path)
+        await trial.busy(1)
+        signed = response_of(tmp_path)
+        async with auditor_serving(tmp_path), calling(tmp_path, DEVICE) as device:
+            assert json.loads((await report_number(tmp_path, 1) / "report.json").read_text())["verdict"] == "clean"
+            honest = await device.judge(signed)
+            judged = []
+            for lie in (salted, fork):
+                with monkeypatch.context() as patch:
+                    patch.setattr(HeldHeads, "_compare", lambda *_: None)
+                    lie(Liar(trial, patch), GATEWAY)
+                    judged.append(await device.judge(signed))
+        config, heads = str(tmp_path / "auditor/auditor.toml"), str(tmp_path / "auditor/data/heads")
+        assert await run_command("audit", "--config", config, "--no-pipeline") == 0
+        assert await run_command("audit", "--config", config, "--no-pipeline", "--compare", heads) == 1
+    assert (honest.entry > 0, honest.named) == (True, "right")
+    assert [(one.accountable, one.entry, one.named, one.original) for one in judged] == [
+        ("sanitizer", 0, "unknown", None)
+    ] * 2
+
+
+def salted(liar: Liar, role: str) -> None:
+    """Its third leaf is shown otherwise than it is signed."""
+    liar.shows(role, lambda leaves: [*leaves[:2], dataclasses.replace(leaves[2], salt=bytes(16)), *leaves[3:]])
+
+
+async def test_a_party_that_is_shown_a_pseudonym_is_told_that_it_is_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records, honest = recorded(monkeypatch), Releases._sanitize
+    async with running(tmp_path) as trial:
+        provision_auditor(tmp_path)
+        await trial.consent()
+        unnamed = lambda self, signed, _: honest(self, signed, decode_text(signed.message.user_block))  # noqa: E731
+        monkeypatch.setattr(Releases, "_sanitize", unnamed)
+        await trial.ask("node5 question")
+        await trial.settle()
+        with suppress(TimeoutError):  # it takes no such record
+            await asyncio.wait_for(trial.receive("acme"), 2.0)
+        async with auditor_serving(tmp_path), calling(tmp_path, ACME) as acme:
+            found = await acme.judge(records[0])
+    assert (found.accountable, found.named, found.entry > 0) == ("sanitizer", "wrong", True)
 
 
 async def test_a_message_of_other_services_is_not_judged(tmp_path: Path) -> None:

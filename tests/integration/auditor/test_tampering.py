@@ -25,6 +25,7 @@ import tests.support.lies_reasons
 import tests.support.lies_screener
 import tests.support.lies_seasons
 import tests.support.lies_service
+import tests.support.lies_slots
 import tests.support.lies_stored
 import tests.support.lies_unsaid
 import tests.support.lies_unshown
