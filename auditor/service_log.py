@@ -108,13 +108,13 @@ class ServiceLog(Log):
         except ConsentError as error:
             self._report.add(CONSENT, MAIN_SERVICE, event.number, f"CONSENT: {error.rule}")
         super().take(event)
-        if event.type is EventType.RELEASED and "close" in event.fields:
-            self._report.believe_beside("times")
         if event.type in _WAITS and not self._obligations.forgotten.keys().isdisjoint(event.tags):
             text = "of a person whom the main service had said to have forgotten"
             self._report.add(ERASURE, MAIN_SERVICE, event.number, f"{event.type.value}: {text}")
 
     def _verify_filed(self, event: Event) -> None:
+        if event.type is EventType.RELEASED and "close" in event.fields:
+            self._times.ended(float(str(event.fields["close"])))
         self._filing.verify(event)
 
     def _epoch_opened(self, event: Event) -> None:
@@ -268,8 +268,8 @@ class ServiceLog(Log):
         tag = b"" if "left" in fields else self._kept.ended(str(fields["session"]))
         if "left" not in fields:
             self._sets.ended(str(fields["session"]), "withdrawn", event.number)
-        kind, left = str(fields.get("kind", "general")), fields.get("left") is True
         with check_of(GROUPS):
+            left, kind = self._split.has_left(event), str(fields.get("kind", "general"))
             self._taken_back.withdrawn(epoch, session, self._groups.withdrawn(epoch, session, kind, left), tag)
 
     def _erased(self, event: Event) -> None:

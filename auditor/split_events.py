@@ -86,6 +86,16 @@ class SplitEvents:
         for party, _ in consent.parse_audience(audience.partition("|")[2]):
             self._sets.entries.holds((epoch, number, party))
 
+    def has_left(self, event: Event) -> bool:
+        """WITHDRAWN: whether an entry had left; raises GroupMismatchError if it says so of what leaves in a group."""
+        fields = event.fields
+        if "left" not in fields:
+            return False
+        judge = self._policies.of(int(str(fields["epoch"])))
+        if fields["left"] is not True or "kind" in fields or (judge is not None and judge.split is None):
+            raise GroupMismatchError("event says that an entry had left of what does not leave as one")
+        return True
+
     def entries_unread(self, event: Event) -> None:
         """RELEASED of a portion of which nothing can be read."""
         split = self._of(int(str(event.fields["epoch"])))

@@ -31,6 +31,18 @@ class EnrolledKey(NamedTuple):
     before: bytes
 
 
+class Entered(NamedTuple):
+    """ENROLLED, which stands in one step with the first link by it.
+
+    Attributes:
+        first: PROX_ID and subject tag of that link. time: Unix seconds; None in one from before.
+    """
+
+    user_id: str
+    first: tuple[str, bytes]
+    time: int | None
+
+
 class EndedState(NamedTuple):
     """An `EndedKeys`, for storing."""
 

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
-from auditor.checks.c3_ended import EndedKeys, EndedState, EnrolledKey, name_of_key
+from auditor.checks.c3_ended import EndedKeys, EndedState, EnrolledKey, Entered, name_of_key
 from auditor.checks.c3_lost import LostKeys, LostState, Shown
 from auditor.checks.c3_seasons import Seasons, SeasonsState
 from auditor.policies import Policies
@@ -36,10 +36,10 @@ _JUST_AFTER: Final = 256
 
 PeopleState = tuple[
     dict[bytes, Person], dict[bytes, bytes], dict[bytes, Shown], set[bytes], dict[str, EnrolledKey], dict[str, bytes],
-    EndedState, bool, LostState, SeasonsState,
+    EndedState, bool, LostState, SeasonsState, Entered | None,
 ]  # fmt: skip
 """People by key, keys by subject tag, credentials that were shown, who is gone, keys and parts by user, keys that are
-over, whether some ENROLLED cannot be read, lost keys, and seasons."""
+over, whether some ENROLLED cannot be read, lost keys, seasons, and the newest ENROLLED."""
 
 
 class People:
@@ -62,8 +62,8 @@ class People:
         self.lost, self.seasons = LostKeys(), Seasons(policies)
         self.incomplete = False
         """Some ENROLLED cannot be read any more: a key that is not known may have been in it."""
-        self._entered: tuple[tuple[str, tuple[str, bytes]], int | None] | None = None
-        """Of the newest ENROLLED, which stands in one step with the first link by it: user, PROX_ID and tag; time."""
+        self._entered: Entered | None = None
+        """The newest one, until it is known by which link; a head may lie between them."""
 
     def enrolled(
         self, enrolment: Enrolment, event: int = 0, time: int | None = None, base: int = 0,
@@ -87,7 +87,7 @@ class People:
         before = b"" if held is None else held.key
         if held is not None and before == enrolment.user_key and held.event > base:
             raise RegistrationError("a key was enrolled twice")
-        self._entered = None if first is None else ((enrolment.user_id, first), time)
+        self._entered = None if first is None else Entered(enrolment.user_id, first, time)
         self._keys[enrolment.user_id] = EnrolledKey(enrolment.user_key, event, before)
         if name_of_key(enrolment.user_id, enrolment.user_key) in self.ended.keys:
             raise RegistrationError("a key was enrolled that was revoked or replaced")
@@ -211,10 +211,10 @@ class People:
             raise RegistrationError("epoch key is linked by a key that was revoked or replaced")
         if held is None and not self.incomplete:
             raise RegistrationError("epoch key is linked by an enrolment that is not in the log")
-        (entered, time), self._entered = self._entered or (None, None), None
-        if entered not in (None, (enrolment.user_id, first)):
+        entered, self._entered = self._entered, None
+        if entered is not None and entered[:2] != (enrolment.user_id, first):
             raise RegistrationError("enrolment is filed under another link than the first by it")
-        return time
+        return None if entered is None else entered.time
 
     def forget_part(self, user_id: str | None) -> None:
         """Somebody was erased, whose aliases nobody finds again; None if it cannot be read who."""
@@ -265,14 +265,14 @@ class People:
         """For storing."""
         return (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, self.ended.state(),
-            self.incomplete, self.lost.state(), self.seasons.state(),
+            self.incomplete, self.lost.state(), self.seasons.state(), self._entered,
         )  # fmt: skip
 
     def restore(self, state: PeopleState) -> None:
         """Go on from a state."""
         (
             self._by_key, self._tags, self._shown, self.gone, self._keys, self._parts, ended, self.incomplete, lost,
-            seasons,
+            seasons, self._entered,
         ) = state  # fmt: skip
         self.ended.restore(ended)
         self.seasons.restore(seasons)

@@ -172,6 +172,13 @@ class EpochTimes:
         self._report.believe_beside("times")
         self.said(epoch, time_ms)
 
+    def ended(self, close: float) -> None:
+        """Slots ended by MS's clock, Unix seconds, as a group of theirs says, which may leave much later, as after a
+        crash; raises ValueError, OverflowError if that is no time.
+        """
+        self._report.believe_beside("times")
+        self._latest = max(self._latest, int(1000 * close))
+
     def said(self, epoch: int, time_ms: int) -> None:
         """Something of an epoch happened at a time by MS's clock, or by a device's (Unix milliseconds)."""
         if time_ms < self._latest - _LENIENT * 1000:

@@ -17,6 +17,7 @@ from proxid.errors import GroupMismatchError, RestrictionError
 from proxid.evidence.bodies import slot_bodies, verify_slot_group
 from proxid.evidence.disclosure import slot_record
 from proxid.evidence.events import BufferedPayload, ReleasedPayload
+from proxid.protocol.record import group_number
 
 _LEFT: Final = "a close left records behind that it had to move or give up"
 WITHHELD: Final = "restriction"
@@ -41,6 +42,7 @@ class SlotState(NamedTuple):
     formed: list[SlotGroup]
     withheld: set[bytes]
     buffered: list[BufferedPayload]
+    left: int
 
 
 @dataclass(slots=True)
@@ -49,7 +51,7 @@ class SlotReplay:
 
     Attributes:
         raised, given_up: what the closes so far did and the log has not said yet. formed: groups not released yet.
-        withheld: the rest of a group of which a record was withheld.
+        withheld: the rest of a group of which a record was withheld. left: how many groups were released or withheld.
     """
 
     pool: SlotPool
@@ -60,12 +62,13 @@ class SlotReplay:
     formed: list[SlotGroup] = field(default_factory=list)
     withheld: set[bytes] = field(default_factory=set)
     buffered: dict[bytes, BufferedPayload] = field(default_factory=dict)
+    left: int = 0
 
     def state(self) -> SlotState:
         """For storing."""
         return SlotState(
             self.pool.state(), self.closed, self.raised, self.given_up, self.formed, self.withheld,
-            list(self.buffered.values()),
+            list(self.buffered.values()), self.left,
         )  # fmt: skip
 
     @classmethod
@@ -75,7 +78,7 @@ class SlotReplay:
         pool = SlotPool.restored(state.pool, place)
         return cls(
             pool, state.pool.settings, state.closed, state.raised, state.given_up, state.formed, state.withheld,
-            buffered,
+            buffered, state.left,
         )  # fmt: skip
 
     def buffer(self, payload: BufferedPayload) -> None:
@@ -139,11 +142,24 @@ class SlotReplay:
             due = {member.id for member in self.formed[0].members} if self.formed else set()
             if session not in due:
                 raise GroupMismatchError("a record was withheld that is in no group that is due")
-            group = self.formed.pop(0)
+            group = self._leave()
             self.withheld |= due - {session}
             self._verify_broken(group)
             return
         self.withheld.remove(session)
+
+    def _leave(self, number: int | None = None) -> SlotGroup:
+        """The group that is due next leaves; raises GroupMismatchError if none is, or it is to have another number.
+
+        Args:
+            number: of RELEASED, from which the order of its people follows; None of a group that is withheld.
+        """
+        if not self.formed:
+            raise GroupMismatchError("no such group is formed by the replay")
+        group, self.left = self.formed.pop(0), self.left + 1
+        if number not in (None, group_number(group.audience.partition("|")[0], self.left)):
+            raise GroupMismatchError("group is numbered otherwise than in the order in which groups formed")
+        return group
 
     def _verify_broken(self, group: SlotGroup) -> None:
         try:
@@ -174,9 +190,7 @@ class SlotReplay:
                 under, empty in version 1; what records are salted and encrypted from, empty before feed keys.
         """
         epoch, number = place
-        if not self.formed:
-            raise GroupMismatchError("no such group is formed by the replay")
-        group = self.formed.pop(0)
+        group = self._leave(number)
         kind = group.audience.partition("|")[0]
         by_record = slot_bodies(group, kind, epoch, number, self.buffered, self.settings, seeds[0])
         order = cycles.draw(number, len(group.members))[1]
@@ -200,11 +214,9 @@ class SlotReplay:
             place: epoch and number of the group. payload: with empty fields where it does not open; None if it is gone.
 
         Raises:
-            GroupMismatchError: no group is formed, or what can be read is of another one.
+            GroupMismatchError: no group is formed, or it has another number, or what can be read is of another one.
         """
-        if not self.formed:
-            raise GroupMismatchError("no such group is formed by the replay")
-        group = self.formed.pop(0)
+        group = self._leave(place[1])
         members = [group.members[i] for i in cycles.draw(place[1], len(group.members))[1]]
         for member in members:
             self.buffered.pop(member.id, None)

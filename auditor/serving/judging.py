@@ -6,7 +6,7 @@ see: the original, in the gateway's log, and whether the user block names whom t
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -89,9 +89,16 @@ def judged(signed: SignedMessage, trust: Trust) -> Judgement:
 
 @dataclass(slots=True)
 class Search:
-    """Looks a message up in the gateway's log, with the names that the log has read until then."""
+    """Looks a message up in the gateway's log, with the names that the log has read until then.
+
+    Attributes:
+        known: heads that an audit, or somebody else, was shown, which that log must go on from. heads: signed ones that
+            it was read by, which audits have to compare: or it could be another log for who asks here.
+    """
 
     trust: Trust
+    known: Sequence[bytes] = ()
+    heads: list[bytes] = field(default_factory=list)
     users: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, set[str]] = field(default_factory=dict)
 
@@ -99,18 +106,22 @@ class Search:
         """The judgement of a message with its entry, name and original.
 
         Raises:
-            ProxidError: nobody answers for it. EvidenceUnreadableError: the log is away.
+            ProxidError: nobody answers for it. EvidenceUnreadableError: the log is away, or another than is known.
         """
         plain = judged(signed, self.trust)
         entry, pair, kind = 0, None, None
-        for event in log_events(GATEWAY, gateway, keys, self.trust):
+        for event in log_events(GATEWAY, gateway, keys, self.trust, self.known, self.heads.append):
             self._learn(event)
             if entry == 0 and (found := self._pair(event, signed)) is not None:
                 entry, pair, kind = event.number, found, event.type
         if pair is None:
             return plain
         original = None if kind is EventType.DELIVERED else pair.original
-        return Judgement(plain.accountable, plain.key, entry, self._named(pair, signed), original)
+        side, records = pair.sanitized, kind is EventType.DELIVERED
+        if plain.accountable is Role.SIGNER:
+            side, records = pair.original, False
+        named = self._named(pair, side, signed, records=records)
+        return Judgement(plain.accountable, plain.key, entry, named, original)
 
     def _learn(self, event: Event) -> None:
         if event.hidden:
@@ -130,14 +141,20 @@ class Search:
         except (EncodingError, MessageInvalidError):
             return None  # what no audit can read either is its own violation
 
-    def _named(self, pair: SanitizedPair, signed: SignedMessage) -> Named:
-        """Of what the services say to people and parties; a request names its own author, or is the gateway's."""
+    def _named(self, pair: SanitizedPair, side: SignedMessage, signed: SignedMessage, *, records: bool) -> Named:
+        """Of what the services say to people and parties; a request names its own author, or is the gateway's.
+
+        Args:
+            side: of the pair, that is signed as the message is. records: a party gets it, which no pseudonym is shown,
+                nor an alias of another party.
+        """
         prox = decode_text(pair.original.message.user_block)
         user = self.users.get(prox)
         if user is None:
             return Named.UNKNOWN
-        said = decode_text(signed.message.user_block)
-        return Named.RIGHT if said in {prox, user, *self.aliases.get(user, ())} else Named.WRONG
+        names = {user, *self.aliases.get(user, ())} if records else {prox, user}
+        said = signed.message.user_block
+        return Named.RIGHT if said == side.message.user_block and decode_text(said) in names else Named.WRONG
 
 
 def _pairs(event: Event) -> Iterator[SanitizedPair]:

@@ -33,6 +33,8 @@ SERVICES: Final = ("proxid.wire.v1.Auditor",)
 REPORTS: Final = "reports"
 _STREAMS: Final = 16
 """Calls of one connection at once."""
+_JUDGED: Final = "judged"
+"""Whose the heads are by which messages were judged, among those of peers (`ROLE/NAME`)."""
 
 _log = structlog.get_logger(__name__)
 
@@ -62,10 +64,14 @@ class Gathering:
             _log.info("heads were not exchanged", address=address, code=error.code.value)
 
 
-def _finder(config: AuditorConfig, trust: Trust) -> Callable[[SignedMessage], Judgement]:
+def _finder(config: AuditorConfig, trust: Trust, exchange: Exchange) -> Callable[[SignedMessage], Judgement]:
     def find(signed: SignedMessage) -> Judgement:
-        with sources(AuditCommand(config)) as (gateway, _, keys):
-            return Search(trust).find(signed, gateway, keys)
+        search = Search(trust, exchange.shown())
+        try:
+            with sources(AuditCommand(config)) as (gateway, _, keys):
+                return search.find(signed, gateway, keys)
+        finally:
+            exchange.take(_JUDGED, search.heads)
 
     return find
 
@@ -89,7 +95,7 @@ async def serve(config: AuditorConfig, source: Path, ready: Callable[[str], None
         allowance = Allowance(config.judgements_per_hour)
         service = AuditorService(
             peers, trust, (config.name, key), store, exchange, reports, config.report_to, allowance,
-            _finder(config, trust),
+            _finder(config, trust, exchange),
         )  # fmt: skip
         add_AuditorServicer_to_server(service, server)
         schedule = Schedule(source, reports, config.every, Gathering(config, exchange, store))

@@ -109,7 +109,7 @@ def test_replay_comes_back_with_every_part() -> None:
     slots = SlotReplay(
         SlotPool(SlotSettings(k=2, margin=1), 9.0, PLACE), SlotSettings(k=2, margin=1), 4.5,
         {b"r": (("a", "b"), ("a",))}, {b"g": "too_few"},
-        [SlotGroup("command|acme:alias", ("a",), 0.0, 4.0, (slot,), True)], {b"w"}, {b"s": payload},
+        [SlotGroup("command|acme:alias", ("a",), 0.0, 4.0, (slot,), True)], {b"w"}, {b"s": payload}, 3,
     )  # fmt: skip
     group = Group(3, "all", ("Home",), False, 900, (Member(b"m", "px1b", True, Rung.UNIT, 1),))
     at = EpochReplay(

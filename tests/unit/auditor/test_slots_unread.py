@@ -9,14 +9,15 @@ from proxid.anonymise.mix.cycle import CycleSource
 from proxid.anonymise.slotted.types import SlotGroup, SlotRecord
 from proxid.errors import GroupMismatchError
 from proxid.evidence.events import ReleasedPayload
+from proxid.protocol.record import group_number
 
 CYCLES = CycleSource(bytes(32))
-PLACE = (1, 7)
+PLACE = (1, group_number("command", 1))
 
 
 def group(name: str) -> SlotGroup:
-    members = tuple(SlotRecord(f"{name}{i}".encode(), f"{name}{i}", True, "a", (), "", 0.0) for i in range(4))
-    return SlotGroup("a", (), 0.0, 1.0, members, False)
+    members = tuple(SlotRecord(f"{name}{i}".encode(), f"{name}{i}", True, "command|a", (), "", 0.0) for i in range(4))
+    return SlotGroup("command|a", (), 0.0, 1.0, members, False)
 
 
 def replay() -> SlotReplay:
@@ -48,6 +49,14 @@ def test_its_group_leaves_the_replay(payload: ReleasedPayload | None) -> None:
 def test_what_can_be_read_must_be_the_groups(payload: ReleasedPayload) -> None:
     with pytest.raises(GroupMismatchError):
         replay().release_unread(CYCLES, PLACE, payload)
+
+
+@pytest.mark.parametrize("number", [2, 7])
+def test_it_has_the_number_that_it_formed_with(number: int) -> None:
+    found = replay()
+    with pytest.raises(GroupMismatchError):
+        found.release_unread(CYCLES, (1, group_number("command", number)), None)
+    found.release_unread(CYCLES, (1, group_number("command", 2)), None)
 
 
 def test_there_must_be_a_group() -> None:

@@ -32,7 +32,7 @@ def nothing() -> Saved:
     arrivals = ArrivalsState({}, 0, [], 0, 0, "", "", 0, 0, False)
     withheld = WithheldState({}, {}, {}, releases, set(), arrivals)
     parts = Parts(
-        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, ended, False, lost, SeasonsState(0, [], 0)),
+        ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, ended, False, lost, SeasonsState(0, [], 0), None),
         ({}, False, {}),
         (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, [], 0, 0),
          LimitsState({}, 0, False, releases, 0, 0), (0, b"")),
