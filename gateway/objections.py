@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+from gateway.epochs import OpenEpochs
 from gateway.erasures import left_out, newest
 from gateway.identity import Screener
 from gateway.notices import Notices
@@ -25,6 +26,7 @@ from proxid.evidence.note import Verifier
 from proxid.evidence.promise import Promise
 from proxid.protocol.restriction import Restriction
 from proxid.protocol.rights import ErasedDisclosure, Right, RightsRequest, Told, erased_info
+from proxid.runtime.clock import known_for
 
 HELD: Final = 270
 """Seconds for which whoever tells MS of an objection has it alone: longer than MS may take, for two keys."""
@@ -37,12 +39,12 @@ class Objections:
     """Carries objections out, and takes them back.
 
     Args:
-        auditor: whom OBJECTED discloses the signed request to.
+        auditor: whom OBJECTED discloses the signed request to. epochs: say by how much clocks may differ.
     """
 
     def __init__(
         self, screener: Screener, store: GatewayStore, upstream: MainServiceClient, auditor: SealingKey,
-        notices: Notices,
+        notices: Notices, epochs: OpenEpochs,
     ) -> None:  # fmt: skip
         self._screener = screener
         self._store = store
@@ -50,6 +52,7 @@ class Objections:
         self._upstream = upstream
         self._auditor = auditor
         self._notices = notices
+        self._epochs = epochs
 
     async def take(self, user_tag: str, enrolment: Enrolment, request: RightsRequest) -> None:
         """Carry out a request to object, or to take that back, that was verified; returns when it is recorded.
@@ -109,7 +112,8 @@ class Objections:
                 person=self._screener.conceal(user_tag, request.digest),
                 notices=[f"{n.party}:{n.digest.hex()}" for n in notices], v=3, **said,
             )  # fmt: skip
-            exercised = Exercised(request.digest, header, self._screener.limits.nonce_ttl)
+            skew, least = self._epochs.in_force().clock_skew, self._screener.limits.nonce_ttl
+            exercised = Exercised(request.digest, header, known_for(skew, least))
             disclosure = ErasedDisclosure(request.encode(), enrolment.encode(), promised)
             payload = self._auditor.seal(disclosure.encode(), erased_info(self._screener.service))
             state = await self._rights.objected(user_tag, objects, exercised, payload, notices, without, known)

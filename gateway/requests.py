@@ -38,6 +38,7 @@ from proxid.errors import (
 )
 from proxid.evidence.events import SanitizedPair
 from proxid.protocol import request, response
+from proxid.runtime.clock import known_for
 from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.transport.admission import Admission
 from proxid.runtime.transport.fairness import FairScheduler, Turn
@@ -160,7 +161,7 @@ class RequestPath:
         verify(signed, expected, Role.SIGNER)
         if signed.message.user_block != encode_text(person.user_id):
             raise MessageInvalidError("user block is not the user that the key is linked to")
-        return person, max(screener.limits.nonce_ttl, int(terms.retention.answers))
+        return person, max(known_for(terms.clock_skew, screener.limits.nonce_ttl), int(terms.retention.answers))
 
     async def _mark(
         self, signed: SignedMessage, sanitized: SignedMessage, ttl: int, person: Registration

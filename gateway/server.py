@@ -181,7 +181,7 @@ async def serve(
     consents = Consents(screener, store, upstream, registrations, epochs, promises)
     auditor, notices = _auditor(config), Notices(screener, RightsStore(store))
     told = (screener, store, upstream, auditor, notices)
-    erasures, objections = Erasures(*told, config.data_dir), Objections(*told)
+    erasures, objections = Erasures(*told, config.data_dir), Objections(*told, epochs)
     rights = Rights(screener, store, auditor, objections, erasures, epochs, promises)
     asked = (links := Links(screener, store, epochs, upstream), consents, requests, rights)
     server, port = new_server(tls, config.listen, config.workers > 1, config.max_message, MAX_STREAMS)

@@ -27,8 +27,10 @@ from proxid.errors import (
     Code,
     CredentialError,
     CredentialNeededError,
+    EpochError,
     MessageInvalidError,
     OverloadedError,
+    PolicyError,
     ProxidError,
     StoreError,
     refusal_of,
@@ -36,6 +38,7 @@ from proxid.errors import (
 from proxid.evidence.events import ReceivedPayload
 from proxid.protocol import request, response
 from proxid.protocol.request import ANSWERED, Utterance
+from proxid.runtime.clock import known_for
 from proxid.runtime.evidence_log.promising import Promises
 from proxid.runtime.transport.fairness import FairScheduler, Turn
 
@@ -184,10 +187,17 @@ class RequestPath:
             # Nothing was looked at: IS says that it was not reached. The same bytes may be answered later.
             raise
         except ProxidError as error:
-            first = await self._store.refuse(signed.session_id, error.code.value, self._service.nonce_ttl)
+            kept = known_for(await self._skew(signed.header.epoch), self._service.nonce_ttl)
+            first = await self._store.refuse(signed.session_id, error.code.value, kept)
             if first == error.code.value:
                 raise
             raise refusal_of(Code(first)) from None
+
+    async def _skew(self, epoch: int) -> float:
+        """Seconds by which the time of a request of an epoch may be off; this service's own if it is not open."""
+        with suppress(EpochError, PolicyError):
+            return (await self._epochs.terms(epoch)).clock_skew
+        return self._service.clock_skew
 
     async def _verify(self, signed: SignedMessage, shown: bytes) -> Accepted:
         service, header = self._service, signed.header
@@ -228,7 +238,8 @@ class RequestPath:
         if reply.outcome is not Outcome.UNKNOWN or self._upstream is None:
             return reply
         # Whoever enters the session asks, and nobody after: a question costs money, or more.
-        signed, ttl = accepted.signed, self._service.nonce_ttl
+        signed, skew = accepted.signed, accepted.secrets.terms.clock_skew
+        ttl = known_for(skew, self._service.nonce_ttl)
         left = await self._store.begin(signed, accepted.person.prox_id, ttl, self._upstream.seconds + _SETTLE)
         if left is None:
             return await self._upstream.answer(utterance.text, context, turn)
@@ -253,7 +264,7 @@ class RequestPath:
         payload = ReceivedPayload(signed.encode(), person.evidence).encode()
         pending = encode(utterance.opening, person.prox_id, int(person.credential.seasoned), now_ms)
         withheld = "access" if request.asks_access(signed) else ""
-        ttl = max(self._service.nonce_ttl, int(terms.retention.answers))
+        ttl = max(known_for(terms.clock_skew, self._service.nonce_ttl), int(terms.retention.answers))
         stored = await self._store.receive(signed, person.prox_id, answer.encode(), pending, payload, (ttl, withheld))
         self._wake.set()
         if stored is not None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from math import ceil
 from typing import Final
 
 from proxid.errors import ClockError
@@ -18,6 +19,17 @@ Clock = Callable[[], float]
 
 ALONE_SECONDS: Final = 3600.0
 """Monotonic seconds without a jump after which a service believes its clock without the other side."""
+_SPARE: Final = 60
+"""Seconds for which something is known again after it may have been taken for fresh last."""
+
+
+def known_for(skew: float, least: float) -> int:
+    """Seconds for which what was taken is known again: `least` or, if that is more, as long as it may count as fresh.
+
+    Args:
+        skew: seconds by which its time may lie ahead, and behind.
+    """
+    return max(int(least), ceil(2 * skew) + _SPARE)
 
 
 class Doubt(StrEnum):

@@ -45,7 +45,7 @@ async def test_a_clock_that_was_set_ends_nothing(owed: str) -> None:
     store: Any = Owing()
     tell = {
         "consents": lambda: Consents(screener, store, ANY, ANY, ANY, ANY).tell("ann", EPOCH),
-        "objections": lambda: Objections(screener, store, ANY, ANY, ANY).tell("ann"),
+        "objections": lambda: Objections(screener, store, ANY, ANY, ANY, ANY).tell("ann"),
         "links": lambda: Links(screener, store, ANY, ANY).tell("ann", EPOCH),
     }[owed]
     clock.set = 2 * DAY

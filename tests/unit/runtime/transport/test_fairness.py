@@ -105,12 +105,17 @@ class Refusals:
         return rule
 
 
+class Epochs:
+    async def terms(self, _: int) -> Any:
+        return SimpleNamespace(clock_skew=120.0)
+
+
 SEEN: list[int] = []
 TURNS: list[Turns] = []
 NOTHING, SERVICE = cast(Any, None), cast(Any, SimpleNamespace(nonce_ttl=300, watch=ClockWatch(Clocks(), 120.0)))
 PATHS = {
     "gateway": lambda: Gateway(*[NOTHING] * 5, cast(Any, Log())).ask,
-    "main service": lambda: MainService(SERVICE, cast(Any, Refusals()), *[NOTHING] * 6).ask,
+    "main service": lambda: MainService(SERVICE, *cast(Any, (Refusals(), Epochs())), *[NOTHING] * 5).ask,
 }
 
 
@@ -120,7 +125,7 @@ async def test_requests_of_one_message_are_verified_in_portions(service: str) ->
     ask: Any = PATHS[service]()
     async with Turns() as turns:
         TURNS.append(turns)
-        signed = [SimpleNamespace(session_id=bytes([i])) for i in range(5 * PORTION)]
+        signed = [SimpleNamespace(session_id=bytes([i]), header=SimpleNamespace(epoch=1)) for i in range(5 * PORTION)]
         found = await asyncio.gather(*(ask(*((one,) if service == "gateway" else (one, b""))) for one in signed),
                                      return_exceptions=True)  # fmt: skip
     assert {type(one) for one in found} == {MessageInvalidError}
