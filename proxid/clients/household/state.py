@@ -160,7 +160,7 @@ class UserState:
 
     def _forget_before(self, epoch: int) -> None:
         for path in self._folder.glob("epoch-*"):
-            number = path.stem.removeprefix("epoch-")
+            number = path.name.removeprefix("epoch-").partition(".")[0]
             if number.isdigit() and int(number) < epoch:
                 path.unlink(missing_ok=True)
 

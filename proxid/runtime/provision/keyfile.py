@@ -16,7 +16,8 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import KeyInvalidError, OutputError
 from proxid.regular import open_regular
-from proxid.runtime.evidence_log.files import replace_file
+from proxid.runtime.evidence_log.files import replace_file, sync_folder
+from proxid.runtime.whole import write_whole
 
 SIGNING: Final = "proxid-ed25519-seed"
 OPENING: Final = "proxid-hpke-seed"
@@ -27,7 +28,7 @@ _MAX_FILE: Final = 4096
 
 
 def write_private(path: Path, data: bytes) -> bool:
-    """Create a file that its owner alone may read.
+    """Create a file that its owner alone may read: whole, or not at all.
 
     Returns:
         False, and nothing written, if it exists.
@@ -35,16 +36,24 @@ def write_private(path: Path, data: bytes) -> bool:
     Raises:
         OutputError: it cannot be written.
     """
+    # Written under another name first: half a key, as a full disk or a crash leaves it, would be kept as the key.
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        if path.exists():
+            return False
+        descriptor = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        try:
+            write_whole(descriptor, data)
+            os.fsync(descriptor)
+            os.link(fresh, path)
+        finally:
+            os.close(descriptor)
+            fresh.unlink()
+        sync_folder(path.parent)
     except FileExistsError:
         return False
     except OSError:
         raise OutputError(f"{path.name}: the file cannot be created").at(str(path)) from None
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
     return True
 
 
