@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +109,23 @@ def test_places_that_cannot_be_written_are_named(desk: Desk) -> None:
     (desk.auditor / "data").mkdir()
     (desk.auditor / "data/audit-of-export").touch()
     assert desk.run()[0] == 2 and "output_failed" in desk.error and "audit-of-export" in desk.error
+
+
+@pytest.mark.parametrize("state", [True, False])
+def test_an_audit_that_finds_no_room_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch, state: bool) -> None:
+    """SQLite has errors of its own for a full disk."""
+    connect = sqlite3.connect
+
+    def small(*asked: Any, **options: Any) -> sqlite3.Connection:
+        made = connect(*asked, **options)
+        made.execute("PRAGMA max_page_count=8")
+        return made
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    assert desk.run(*(() if state else ("--no-state",)))[0] == 2
+    assert "output_failed" in desk.error and ("audit-of-export" in desk.error) is state
+    monkeypatch.undo()
+    assert desk.run()[0] == 0
 
 
 def test_what_was_not_read_is_not_shown_as_zeros(desk: Desk) -> None:
