@@ -1,10 +1,13 @@
 """Makes one audit as it was asked for, whoever asks: the command or the auditor's service (DESIGN 10.4)."""
 
+import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Final
 
 from auditor.audit import Audit, AuditOptions, Progress
 from auditor.checks.c9_receipts import read_receipts, verify_receipts
@@ -17,12 +20,15 @@ from auditor.report.series import Series, newest
 from auditor.setup import logs_of, opening_of, trust_of
 from auditor.state import AuditState
 from auditor.trust import Trust
-from proxid.errors import InputError, NoteInvalidError
+from proxid.errors import InputError, NoteInvalidError, OutputError
 from proxid.evidence.checkpoint import generation_of, open_checkpoint, origin
 from proxid.evidence.note import Verifier
 from proxid.regular import regular_bytes
 from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.provision.policies import PolicyFolder
+
+_ROOMLESS: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+"""What SQLite says of a disk that takes nothing more."""
 
 
 def _silent() -> AbstractContextManager[Progress]:
@@ -49,7 +55,7 @@ class AuditCommand:
 
 
 def run_audit(options: AuditCommand) -> Report:
-    """One audit; raises EvidenceUnreadableError, InputError for receipts or heads that are none."""
+    """One audit; raises EvidenceUnreadableError, InputError for receipts or heads that are none, OutputError."""
     config = options.config
     verify_receipts(options.receipts)
     trust = trust_of(config, options.pipeline and config.pipeline_again)
@@ -58,7 +64,7 @@ def run_audit(options: AuditCommand) -> Report:
     state = _state(options)
     presented = chain.from_iterable(read_receipts(path) for path in options.receipts)
     known = [head for path in options.known for head in _heads(path, trust)]
-    with sources(options) as (gateway, service, keys), options.progress() as at, _closed(state):
+    with sources(options) as (gateway, service, keys), options.progress() as at, _closed(state), _written(state):
         asked = AuditOptions(known=known, receipts=presented, progress=at, workers=options.workers)
         return Audit(trust, keys, asked, state=state).run(gateway, service)
 
@@ -80,6 +86,18 @@ def _closed(state: AuditState | None) -> Iterator[None]:
     finally:
         if state is not None:
             state.close()
+
+
+@contextmanager
+def _written(state: AuditState | None) -> Iterator[None]:
+    """Within the block what SQLite cannot write is an OutputError that says where."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in _ROOMLESS:
+            raise
+        where = Path(tempfile.gettempdir()) if state is None else state.working
+        raise OutputError(f"{where}: what the audit has read cannot be written").at(str(where)) from None
 
 
 def _state(options: AuditCommand) -> AuditState | None:
