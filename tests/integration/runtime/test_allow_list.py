@@ -4,6 +4,7 @@ import asyncio
 import datetime
 import json
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,19 @@ async def test_damaged_list_keeps_the_old_one_and_is_logged(tmp_path: Path, caps
             assert ("allow-list kept" in err) == (0 < lines < 3)
             assert ("allow-list changed" in err) == (lines == 3)
             assert "zebulon" not in err
+
+
+async def test_calls_hear_of_a_change_in_the_thread_that_serves_them(tmp_path: Path) -> None:
+    """A task that is cancelled by another thread breaks the loop that it runs in, now and then."""
+    provision(tmp_path)
+    path, heard = tmp_path / "gateway/gateway.toml", list[int]()
+    registry = PeerRegistry(load(GatewayConfig, path).trust.allow_list())
+    watch = AllowListWatch(path, GatewayConfig, registry)
+    admit(tmp_path, lambda role, _: role != "device")
+    with registry.watching(lambda: heard.append(threading.get_ident())):
+        for _ in range(3):
+            await watch.look()
+    assert heard == [threading.get_ident()]
 
 
 async def test_no_slip_in_a_watched_file_ends_the_watch_or_changes_the_list(

@@ -13,6 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from proxid.errors import Code
+from proxid.runtime.transport.budget import OUTSIDERS
 from proxid.runtime.transport.channel import new_server
 from proxid.runtime.transport.health import WATCHES, Health, Reflection
 from proxid.runtime.transport.methods import streaming
@@ -113,6 +114,30 @@ async def test_watches_are_bounded_and_end_with_the_list(tmp_path: Path) -> None
         assert await first(stub.Watch(request)) is Code.RATE_LIMITED
         admitted.replace({})
         assert {await first(watch) for watch in watches} == {Code.PEER_REFUSED}
+
+
+async def test_reflection_is_bounded_and_ends_with_the_list(tmp_path: Path) -> None:
+    folder = make_trial(tmp_path)
+    admitted = peers(folder)
+    request = reflection_pb2.ServerReflectionRequest(list_services="")
+    async with (
+        serving(folder, admitted) as address,
+        channel(folder, address, "devices/home") as found,
+        channel(folder, address, "parties/acme") as other,
+    ):
+        stub = reflection_pb2_grpc.ServerReflectionStub(found)
+        calls = [stub.ServerReflectionInfo() for _ in range(OUTSIDERS.streams)]
+        for call in calls:
+            await call.write(request)
+        assert all([(await first(call)).HasField("list_services_response") for call in calls])
+        async with asyncio.timeout(20):
+            assert await first(stub.ServerReflectionInfo()) is Code.OVERLOADED
+        theirs = reflection_pb2_grpc.ServerReflectionStub(other).ServerReflectionInfo()
+        await theirs.write(request)
+        assert (await first(theirs)).HasField("list_services_response")
+        admitted.replace({})
+        async with asyncio.timeout(20):
+            assert {await first(call) for call in (*calls, theirs)} == {Code.PEER_REFUSED}
 
 
 @pytest.mark.parametrize("left", [1.0])
