@@ -4,6 +4,7 @@ Every worker watches for itself. Only the list of `[[peers]]` is taken over; key
 """
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -56,9 +57,13 @@ class AllowListWatch:
         if stamp != self._taken:
             self._taken = stamp
             # Ten thousand parties' keys take a while to check, during which calls are answered.
-            await asyncio.to_thread(self._take)
+            allowed = await asyncio.to_thread(self._read)
+            # Running calls are ended by it, which is for the thread that serves them.
+            if allowed is not None and self._peers.replace(allowed):
+                _log.info("allow-list changed", peers=len(allowed))
 
-    def _take(self) -> None:
+    def _read(self) -> Mapping[str, str] | None:
+        """The list, fingerprint → `ROLE/NAME`; None if the one in force stays."""
         try:
             allowed = load(self._model, self._path).trust.allow_list()
             self._files = _files(self._path)
@@ -66,9 +71,8 @@ class AllowListWatch:
             # Whatever a file holds, it must not end the service: an error that nobody foresaw is the worst slip of all.
             code = error.code if isinstance(error, ProxidError) else Code.INTERNAL
             _log.error("allow-list kept", code=code.value, **described(error))
-            return
-        if self._peers.replace(allowed):
-            _log.info("allow-list changed", peers=len(allowed))
+            return None
+        return allowed
 
 
 def _files(path: Path) -> list[Path]:

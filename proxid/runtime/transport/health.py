@@ -83,12 +83,20 @@ class Reflection(ReflectionServicer):
         self, request_iterator: Any, context: Any
     ) -> AsyncIterator[Any]:
         """What methods there are, and of which messages."""
+        talk = Revoked(self, context, ROLES, endless=True)
         try:
-            require(self, context, ROLES)
+            peer = require(self, context, ROLES)
             replies: Any = super().ServerReflectionInfo(_parsed(request_iterator), context)
-            async with aclosing(replies):
-                async for reply in replies:
-                    yield reply
+            with talk.watching(peer), self.peers.budget.stream(peer):
+                async with aclosing(replies):
+                    async for reply in replies:
+                        talk.sending = True
+                        yield reply
+                        talk.check()
+        except asyncio.CancelledError:
+            if talk.error is None:
+                raise
+            await fail(context, talk.error, "ServerReflectionInfo")
         except ProxidError as error:
             await fail(context, error, "ServerReflectionInfo")
 
