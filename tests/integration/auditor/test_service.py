@@ -5,15 +5,19 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import grpc
 import pytest
 
 from auditor.checks.c9_receipts import Presented
 from auditor.serving.presented import MOST
 from proxid.clients.auditing.client import AuditorClient
-from proxid.errors import Code, ConfigError, RefusedError, UpstreamError
+from proxid.errors import Code, ConfigError, OutputError, RefusedError, UpstreamError
+from proxid.runtime.entry_file import EntryFile
 from proxid.runtime.process.child import Child
 from proxid.runtime.provision import Party, TrialOptions, import_public, init_trial
 from proxid.runtime.provision.public import PublicFile
+from proxid.runtime.transport.status import code_of
+from proxid.wire.v1 import auditor_pb2
 from tests.support.auditing import auditor_serving, calling, held, provision_auditor, report_number
 from tests.support.trial import Trial, provision, run_command, running
 
@@ -88,6 +92,32 @@ async def test_what_is_foreign_stolen_or_malformed_is_refused_and_not_kept(tmp_p
                 assert await refused(acme, of_globex[0]) is Code.PEER_REFUSED
                 assert await refused(acme, receipts[0]) is Code.MESSAGE_INVALID
             assert kept(tmp_path / "here") == []
+
+
+async def test_an_auditor_without_room_is_as_one_that_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OutputError("receipts.jsonl: the file cannot be written")
+
+    async with running(tmp_path) as trial:
+        provision_auditor(tmp_path)
+        await trial.busy(1)
+        receipts = held(tmp_path)
+        async with auditor_serving(tmp_path), calling(tmp_path, "devices/household-1") as device:
+            with monkeypatch.context() as patched:
+                patched.setattr(EntryFile, "extend", full)
+                with pytest.raises(UpstreamError):
+                    await device.present(items(receipts))
+                request = auditor_pb2.PresentRequest(
+                    items=[
+                        auditor_pb2.Held(
+                            kind=receipts[0].kind, session=receipts[0].session, message=receipts[0].message
+                        )
+                    ]
+                )
+                with pytest.raises(grpc.aio.AioRpcError) as error:
+                    await device._stub.Present(request)
+                assert code_of(error.value) is Code.EVIDENCE_UNREADABLE
+            assert await device.present(items(receipts)) == len(receipts)
 
 
 async def test_one_peer_fills_its_own_room_alone(tmp_path: Path) -> None:

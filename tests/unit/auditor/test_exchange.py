@@ -1,5 +1,6 @@
 """Heads that others bring: only what a service signed, contradicting ones side by side, and not without end."""
 
+import errno
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from auditor.serving.exchange import KEPT, MOST, Exchange
 from proxid.crypto.ed25519 import SigningKey
-from proxid.errors import NoteInvalidError, OversizedError
+from proxid.errors import NoteInvalidError, OutputError, OversizedError
 from proxid.evidence.checkpoint import Checkpoint, origin
 from tests.support.scene import MALLORY, MS, SCREENER, SERVICE
 
@@ -47,3 +48,13 @@ def test_of_one_peer_and_log_the_longest_are_kept(exchange: Exchange) -> None:
     assert set(exchange.shown()) == {head(1), *(head(size) for size in range(KEPT + 1, 2 * KEPT + 1))}
     with pytest.raises(OversizedError):
         exchange.take("auditor/second", [head(1)] * (MOST + 1))
+
+
+def test_who_brings_heads_hears_that_there_is_no_room(exchange: Exchange, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    for method in ("write_text", "unlink"):
+        with monkeypatch.context() as patched, pytest.raises(OutputError):
+            patched.setattr(Path, method, full)
+            exchange.take("auditor/second", [head(size) for size in range(1, KEPT + 3)])

@@ -123,3 +123,35 @@ async def test_an_auditor_that_is_away_is_told_in_words() -> None:
         with pytest.raises(UpstreamError) as raised:
             await AuditorClient(AuditorStub(channel), "the auditor").present([])
     assert told(raised.value) == "the auditor: nobody listens there; see that it is started, and at this address"
+
+
+@pytest.mark.parametrize("code", [Code.OVERLOADED, Code.EVIDENCE_UNREADABLE, Code.INTERNAL])
+async def test_what_an_auditor_cannot_take_now_is_presented_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: Code
+) -> None:
+    """None of it is a word about what was presented: it must not be passed over as refused."""
+
+    class Stub:
+        def __init__(self) -> None:
+            self.busy, self.kept = True, 0
+
+        async def Present(self, request: Any, timeout: float) -> Any:
+            if self.busy:
+                trailing = grpc.aio.Metadata(("proxid-code", code.value))
+                raise grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), trailing)
+            self.kept += len(request.items)
+            return SimpleNamespace(kept=len(request.items))
+
+    stub: Any = Stub()
+
+    @asynccontextmanager
+    async def opened(*_: Any) -> AsyncIterator[AuditorClient]:
+        yield AuditorClient(stub, "the auditor at au:7445")
+
+    monkeypatch.setattr(presenting, "open_auditor", opened)
+    file = tmp_path / "receipts.jsonl"
+    file.write_text(line(b"one") + line(b"two"))
+    with pytest.raises(UpstreamError):
+        await present(config(), file)
+    stub.busy = False
+    assert await present(config(), file) == Presented(new=2) and stub.kept == 2

@@ -1,12 +1,14 @@
 """The log on disk: recovery from a cut at any byte, damage, proofs from stored hashes."""
 
+import errno
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from proxid.crypto.ed25519 import SigningKey
-from proxid.errors import LogDamagedError, NoteInvalidError, TreeProofError
+from proxid.errors import LogDamagedError, LogFullError, NoteInvalidError, TreeProofError
 from proxid.evidence.checkpoint import cosign, open_checkpoint, with_cosignature, witness
 from proxid.evidence.events import EventType, encode_header
 from proxid.evidence.leaf import Leaf, LeafHeader, Part, part_hash
@@ -140,6 +142,22 @@ def test_another_key_does_not_go_on_with_a_log(tmp_path: Path) -> None:
     fill(tmp_path / "log", 3).close()
     with pytest.raises(LogDamagedError, match="no head that this service signed"):
         LeafLog(tmp_path / "log", ORIGIN, WITNESS)
+
+
+def test_a_witness_hears_that_its_word_has_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path / "log", 3).close()
+    reader = LogReader(tmp_path / "log", LOG, (witness("witness", WITNESS.public),))
+    note = open_checkpoint(reader.checkpoint(), LOG)[1]
+    cosigned = with_cosignature(note, cosign(note, "witness", WITNESS, 7)).encode()
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with monkeypatch.context() as patched, pytest.raises(LogFullError):
+        patched.setattr(os, "fsync", full)
+        reader.cosign(cosigned)
+    reader.cosign(cosigned)
+    assert len(reader.cosigned()) == 1
 
 
 def test_readers_see_what_is_signed_and_keep_cosigned_heads(tmp_path: Path) -> None:
