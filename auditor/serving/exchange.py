@@ -15,7 +15,7 @@ from typing import Final
 from auditor.findings import GATEWAY, MAIN_SERVICE
 from auditor.report.series import newest
 from auditor.trust import Trust
-from proxid.errors import NoteInvalidError, OversizedError
+from proxid.errors import NoteInvalidError, OutputError, OversizedError
 from proxid.evidence.checkpoint import Checkpoint, generation_of, open_checkpoint, origin
 from proxid.evidence.note import Verifier
 from proxid.regular import regular_bytes
@@ -48,6 +48,7 @@ class Exchange:
 
         Raises:
             OversizedError: too many. NoteInvalidError: one is of no log that is audited here; then none is kept.
+            OutputError: the folder cannot be written.
         """
         if len(notes) > MOST:
             raise OversizedError(f"more than {MOST} heads in one call")
@@ -59,7 +60,10 @@ class Exchange:
             if not path.exists():
                 write_public(path, note.decode("utf-8"))
             for old in sorted(self._folder.glob(f"{whose}-{log}-*.head"))[:-KEPT]:
-                old.unlink()
+                try:
+                    old.unlink()
+                except OSError:
+                    raise OutputError(f"{old.name}: the file cannot be deleted").at(str(old)) from None
 
     def _verified(self, note: bytes) -> Checkpoint:
         named = note.partition(b"\n")[0].decode("utf-8", "replace")

@@ -2,10 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+
+import structlog
 
 from auditor.report.series import JSON, NOTE, PAGE, newest, report_folder
 from auditor.serving.exchange import Exchange
@@ -14,7 +16,7 @@ from auditor.serving.presented import Item, PresentedStore
 from auditor.trust import Trust
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import EvidenceUnreadableError, PeerRefusedError
+from proxid.errors import EvidenceUnreadableError, OutputError, PeerRefusedError
 from proxid.regular import regular_bytes
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.runtime.transport.methods import streaming, unary
@@ -25,9 +27,21 @@ from proxid.wire.v1.auditor_pb2_grpc import AuditorServicer
 
 _PIECE: Final = 256 * 1024
 
+_log = structlog.get_logger(__name__)
+
 
 Finder = Callable[[SignedMessage], Judgement]
 """Looks a message up in the gateway's log, which takes its time; raises EvidenceUnreadableError if that is away."""
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Within the block a disk without room is what callers know already: an auditor that takes it later."""
+    try:
+        yield
+    except OutputError as error:
+        _log.error("receipts wait", code=error.code.value)
+        raise EvidenceUnreadableError("the auditor cannot keep anything now: its disk takes nothing more") from None
 
 
 class AuditorService(AuditorServicer):
@@ -52,7 +66,8 @@ class AuditorService(AuditorServicer):
     async def Present(self, request: wire.PresentRequest, peer: Peer) -> wire.PresentReply:
         """Keep what the caller holds."""
         items = [Item(item.kind, item.session, item.message) for item in request.items]
-        kept, known = await asyncio.to_thread(self._store.keep, peer, items)
+        with _kept():
+            kept, known = await asyncio.to_thread(self._store.keep, peer, items)
         return wire.PresentReply(kept=kept, known=known)
 
     @unary("device", "party")
@@ -73,7 +88,8 @@ class AuditorService(AuditorServicer):
     @unary("auditor", "witness")
     async def Heads(self, request: common_pb2.HeadsRequest, peer: Peer) -> common_pb2.HeadsReply:
         """Take heads that the caller was shown, and show those that are held here."""
-        await asyncio.to_thread(self._exchange.take, f"{peer.role}/{peer.name}", list(request.heads))
+        with _kept():
+            await asyncio.to_thread(self._exchange.take, f"{peer.role}/{peer.name}", list(request.heads))
         return common_pb2.HeadsReply(heads=await asyncio.to_thread(self._exchange.shown))
 
     @streaming("auditor", "gateway", "main-service", "party", "device", "witness")

@@ -24,7 +24,8 @@ SECONDS: Final = 10.0
 JUDGE_SECONDS: Final = 300.0
 """A judgement takes a reading of the gateway's log."""
 _REPORT_TO: Final = "have the auditor's operator add this role to report_to, or see proxid doctor"
-_AWAY: Final = frozenset({Code.UPSTREAM_UNREACHABLE, Code.EVIDENCE_UNREADABLE, Code.INTERNAL})
+_AWAY: Final = frozenset({Code.UPSTREAM_UNREACHABLE, Code.EVIDENCE_UNREADABLE, Code.INTERNAL, Code.OVERLOADED})
+"""What says nothing of what was asked or presented: the same is taken later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from proxid.errors import LogDamagedError, NoteInvalidError, ProxidError, TreeProofError
+from proxid.errors import LogDamagedError, LogFullError, NoteInvalidError, ProxidError, TreeProofError
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint, verify_cosignature
 from proxid.evidence.leaf import Leaf
 from proxid.evidence.merkle import (
@@ -153,19 +153,28 @@ class LogReader:
             raise TreeProofError("no head of this size is signed")
 
     def cosign(self, data: bytes) -> None:
-        """Keep a head that a witness cosigned; raises NoteInvalidError unless this log signed it too."""
+        """Keep a head that a witness cosigned.
+
+        Raises:
+            NoteInvalidError: this log did not sign it. LogFullError: its folder cannot be written.
+        """
         note = open_checkpoint(data, self._log)[1]
         for verifier in self._witnesses:
             if self._is_by(note, verifier):
-                folder = self._folder / COSIGNED
-                folder.mkdir(mode=0o700, exist_ok=True)
-                name = hashlib.sha256(verifier.name.encode()).hexdigest()[:32]
-                replace_file(folder / f"{name}.note", note.encode())
-                at = verify_cosignature(note, verifier)
-                archive(folder / name, note.encode(), at)
+                try:
+                    self._keep(note.encode(), verifier.name, at := verify_cosignature(note, verifier))
+                except OSError:
+                    raise LogFullError("the evidence folder cannot be written") from None
                 set_cosigned(at)
                 return
         raise NoteInvalidError("head is not cosigned by a witness that is known here")
+
+    def _keep(self, note: bytes, witness: str, seconds: int) -> None:
+        folder = self._folder / COSIGNED
+        folder.mkdir(mode=0o700, exist_ok=True)
+        name = hashlib.sha256(witness.encode()).hexdigest()[:32]
+        replace_file(folder / f"{name}.note", note)
+        archive(folder / name, note, seconds)
 
     @staticmethod
     def _is_by(note: Note, verifier: Verifier) -> bool:
