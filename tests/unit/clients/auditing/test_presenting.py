@@ -135,7 +135,7 @@ async def test_what_an_auditor_cannot_take_now_is_presented_again(
         def __init__(self) -> None:
             self.busy, self.kept = True, 0
 
-        async def Present(self, request: Any, timeout: float) -> Any:
+        async def Present(self, request: Any, **_: float) -> Any:
             if self.busy:
                 trailing = grpc.aio.Metadata(("proxid-code", code.value))
                 raise grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), trailing)
