@@ -3,7 +3,11 @@
 import pytest
 
 from auditor.checks.c3_ended import EndedKey, EndedKeys
+from auditor.checks.c3_links import People
 from auditor.findings import SIGNATURES, Report, Unchecked
+from auditor.policies import Policies
+from tests.unit.auditor.test_expired_events import trusted
+from tests.unit.auditor.test_limits import by
 
 SKEW, NOW = 120, 1_000_000
 YEAR = 365 * 86_400
@@ -82,3 +86,12 @@ def test_what_was_asked_before_a_key_was_over_and_answered_afterwards_says_nothi
     assert ended.keys[b"key"].time == NOW + 5_000 and told(ended) == []
     ended.answered((NOW + 5_000) * 1000, 4)
     assert ended.keys[b"key"].time == NOW + 5_000 and told(ended) == []
+
+
+def test_a_rights_clock_may_be_off_by_what_any_epochs_policy_says() -> None:
+    """The auditor's own configuration says two minutes, that of the day of the right fifteen."""
+    people = People(policies := Policies(trusted()))
+    by(policies, skew=900.0)
+    people.ended.end(b"key", NOW, revoked=False)
+    assert people.ended.holds(b"key", (NOW + 1_700) * 1000)
+    assert not people.ended.holds(b"key", (NOW + 1_900) * 1000)

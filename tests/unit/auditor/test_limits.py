@@ -1,11 +1,13 @@
 """Whom a gateway turned away for too many requests: held against what it forwarded, or told as what cannot be."""
 
+from dataclasses import replace
+
 import pytest
 
 from auditor.checks.c3_links import Person
 from auditor.checks.c7_limits import Limits
 from auditor.findings import Report
-from auditor.policies import Policies
+from auditor.policies import ACCEPTED, Judged, Policies
 from proxid.encoding import encode
 from proxid.errors import Code, RecordMismatchError
 from proxid.evidence.events import Event, EventType, encode_header
@@ -16,6 +18,13 @@ ANN = Person("ann", b"key", "px1ann", EPOCH, True, b"")
 START = int(trusted().epochs.start(EPOCH)) // 60
 NOW = START + 300
 """Minutes."""
+
+
+def by(policies: Policies, skew: float) -> None:
+    """The epoch goes by a document that says another skew."""
+    own = replace(policies.trust, clock_skew=skew)
+    policies.named[EPOCH] = b"document"
+    policies._judged[b"document"] = Judged(ACCEPTED, own, own)
 
 
 class Gateway:
@@ -50,6 +59,15 @@ def test_who_had_asked_as_often_is_turned_away_and_nothing_of_it_is_believed() -
 def test_a_minute_that_nobody_counts_any_more_is_told(minute: int) -> None:
     gateway = Gateway(NOW)
     assert gateway.refuses(minute) == 1 and gateway.believed == [True]
+
+
+def test_a_persons_clock_may_be_off_by_what_the_epochs_policy_says() -> None:
+    """The auditor's own configuration says two minutes."""
+    gateway = Gateway(NOW - 12, NOW + 14)
+    by(gateway.limits._policies, skew=900.0)
+    assert gateway.refuses(NOW) == 0 and gateway.believed == [False]
+    with pytest.raises(RecordMismatchError):
+        Gateway(NOW - 12).refuses(NOW)
 
 
 def test_an_audit_that_goes_on_tells_of_such_a_minute_as_the_one_before_did() -> None:
