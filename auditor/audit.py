@@ -43,6 +43,7 @@ from auditor.report.wording import NO_KEY_OF_WITNESS, NO_PIPELINE, NO_RECEIPTS, 
 from auditor.saved import Parts, Saved
 from auditor.scope import Hours
 from auditor.service_log import ServiceLog
+from auditor.skew import longest_skew
 from auditor.state import AuditState
 from auditor.trust import Trust
 from proxid.errors import EvidenceForeignError
@@ -53,7 +54,7 @@ SETTLE_SECONDS: Final = 60.0
 """Besides the skew of two clocks: what is older than this must have left a trace on both sides."""
 
 _CLOCK_MS: Final = 120_000
-"""By how much a service's clock may move before it is doubted, and promises nothing."""
+"""By how much a service's clock may move, at least, before it is doubted, and promises nothing."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the log's name, the number of the event just read, and of the last one."""
@@ -192,7 +193,7 @@ class Audit:
         """What goes over both logs, and what outsiders hold of them."""
         settle, hours, read_ms = self._options.settle, self._hours(), int(self.report.scope.read * 1000)
         if settle is None:
-            settle = SETTLE_SECONDS + 2 * self._policies.longest(lambda trust: trust.clock_skew, 0.0)
+            settle = SETTLE_SECONDS + 2 * longest_skew(self._policies)
         times = Times(read_ms, read_ms - int(settle * 1000), *map(self._owed, (math.inf, 0.0)))
         self._sets.answered_heads.finish(self._reads[1], self.report)
         check(self._sets, times, seen, self.report)
@@ -210,7 +211,8 @@ class Audit:
         self._erasures.check_keys(self._keys, self.report)
         recent = Recent.by(hours._replace(latest=max(hours.latest, self._clock())), settle)
         logs = {read.log.name: read for read in self._reads}
-        promised = Promised(self._trust, self._sets, logs, self.report, recent, _CLOCK_MS)
+        moved = max(_CLOCK_MS, int(1000 * longest_skew(self._policies)))
+        promised = Promised(self._trust, self._sets, logs, self.report, recent, moved)
         self._obligations.restrictions.compare(promised.is_kept)
         known = self._policies, self._sets, self._gateway.acknowledged, self._erasures
         ReceiptCheck(*known, self.report, recent, promised, self._people.is_in_use).run(self._options.receipts)

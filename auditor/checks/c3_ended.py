@@ -1,6 +1,7 @@
 """Keys of people that are over, and since when (check 3 of DESIGN 10.4): between what was asked before and after."""
 
 import hashlib
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from auditor.findings import GATEWAY, SIGNATURES, Report, Unchecked
@@ -70,11 +71,11 @@ class EndedKeys:
     So it excuses no right, and accuses none: one that rests on it is `unchecked`.
 
     Args:
-        skew: seconds by which a clock may be off.
+        skew: gives the seconds by which a clock may be off.
     """
 
-    def __init__(self, skew: float) -> None:
-        self._off = int(_SKEWS * skew)
+    def __init__(self, skew: Callable[[], float]) -> None:
+        self._skew = skew
         self.keys: dict[bytes, EndedKey] = {}
         self._said: dict[bytes, int] = {}
         """Whose times nothing that was answered later has confirmed, and by which event they are over."""
@@ -82,6 +83,10 @@ class EndedKeys:
         """Unix seconds of the latest that was asked so far, and of the latest that was answered."""
         self._doubted = 0
         self._early = set[bytes]()
+
+    @property
+    def _off(self) -> int:
+        return int(_SKEWS * self._skew())
 
     def end(self, name: bytes, time: int, revoked: bool, event: int = 0) -> None:
         """A key is over by an event: since the earlier time, if that is said twice."""

@@ -8,6 +8,7 @@ from auditor.checks.c3_ended import EndedKeys, EndedState, EnrolledKey, Entered,
 from auditor.checks.c3_lost import LostKeys, LostState, Shown
 from auditor.checks.c3_seasons import Seasons, SeasonsState
 from auditor.policies import Policies
+from auditor.skew import longest_skew
 from proxid.crypto.identity import Credential, Enrolment, Link
 from proxid.crypto.revocation import Revocation
 from proxid.errors import CredentialError, RegistrationError
@@ -58,8 +59,7 @@ class People:
         self._keys: dict[str, EnrolledKey] = {}
         self._parts: dict[str, bytes] = {}
         """Of each user's aliases: drawn once, until the user is erased."""
-        self.ended = EndedKeys(policies.trust.clock_skew)
-        self.lost, self.seasons = LostKeys(), Seasons(policies)
+        self.ended, self.lost, self.seasons = EndedKeys(lambda: longest_skew(policies)), LostKeys(), Seasons(policies)
         self.incomplete = False
         """Some ENROLLED cannot be read any more: a key that is not known may have been in it."""
         self._entered: Entered | None = None

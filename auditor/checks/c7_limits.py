@@ -15,13 +15,14 @@ from auditor.checks.c7_releases import Releases, ReleasesState
 from auditor.event_log import form_of
 from auditor.findings import COMPLETENESS, GATEWAY, Report, Unchecked
 from auditor.policies import Policies
+from auditor.skew import longest_skew
 from proxid.encoding import decode, decode_text
 from proxid.errors import Code, RecordMismatchError
 from proxid.evidence.events import Event
 
 _FORM: Final = 3
 _KEPT: Final = 30
-"""Minutes for which requests are counted: a refusal is recorded when its own is over."""
+"""Minutes for which requests are counted, at least: a refusal is recorded when its own is over."""
 
 
 class LimitsState(NamedTuple):
@@ -63,7 +64,7 @@ class Limits:
         if self._blind:
             self._blind, self._since = False, minute + 2 * self._around
         if minute not in self._asked:
-            for old in [at for at in self._asked if at < minute - _KEPT]:
+            for old in [at for at in self._asked if at < minute - self._kept]:
                 del self._asked[old]
         self._asked.setdefault(minute, Counter())[user_id] += 1
 
@@ -74,7 +75,11 @@ class Limits:
     @property
     def _around(self) -> int:
         """Minutes by which a request's own time may be off the gateway's."""
-        return ceil(self._policies.trust.clock_skew / 60) + 1
+        return ceil(longest_skew(self._policies) / 60) + 1
+
+    @property
+    def _kept(self) -> int:
+        return max(_KEPT, 3 * self._around)
 
     def refused(self, event: Event) -> None:
         """REFUSED.
@@ -115,7 +120,7 @@ class Limits:
             raise RecordMismatchError("people are turned away at a limit below the floor")
         first, last = minute - self._around, minute + self._around
         began = int(self._policies.trust.epochs.start(person.epoch)) // 60
-        if last < began or first < max(self._asked, default=0) - _KEPT:
+        if last < began or first < max(self._asked, default=0) - self._kept:
             self._late += 1  # as after an hour without a store, or so that nobody can count
             return None
         if self._blind or first <= max(self._since, began):

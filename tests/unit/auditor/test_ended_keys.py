@@ -21,7 +21,7 @@ def told(ended: EndedKeys) -> list[Unchecked]:
 
 
 def said(*times: int, asked: int = NOW) -> tuple[EndedKeys, list[Unchecked]]:
-    ended = EndedKeys(SKEW)
+    ended = EndedKeys(lambda: SKEW)
     for time in times:
         ended.end(b"key", time, revoked=True, event=1)
     ended.answered(asked * 1000, 2)
@@ -49,7 +49,7 @@ def test_of_two_times_the_earlier_counts() -> None:
 
 def test_what_was_answered_before_a_key_was_over_was_asked_before_whatever_the_gateways_clock_said() -> None:
     """A clock hours behind would have it that a right of this morning was exercised with a key of nobody's."""
-    ended, over = EndedKeys(SKEW), NOW - 2 * SKEW
+    ended, over = EndedKeys(lambda: SKEW), NOW - 2 * SKEW
     ended.asked(NOW * 1000)
     ended.answered(NOW * 1000, 1)
     ended.end(b"key", NOW - 20_000, revoked=False)
@@ -64,7 +64,7 @@ def test_what_was_answered_before_a_key_was_over_was_asked_before_whatever_the_g
 @pytest.mark.parametrize("before", [False, True])
 def test_what_the_main_service_did_not_take_excuses_no_right_and_accuses_none(before: bool) -> None:
     """An accomplice asks, or chooses, as of next year: before the key was over, or as the first after it."""
-    ended = EndedKeys(SKEW)
+    ended = EndedKeys(lambda: SKEW)
     ended.answered(NOW * 1000, 1)
     if before:
         ended.asked((NOW + YEAR) * 1000)
@@ -74,13 +74,13 @@ def test_what_the_main_service_did_not_take_excuses_no_right_and_accuses_none(be
         ended.asked((NOW + YEAR) * 1000)
     ended.asked(NOW * 1000)
     assert ended.holds(b"key", (NOW + 10_000) * 1000)  # its clock may have been wrong
-    again = EndedKeys(SKEW)
+    again = EndedKeys(lambda: SKEW)
     again.restore(ended.state())
     assert any(reason.text.startswith("1 rights were exercised") for reason in told(again))
 
 
 def test_what_was_asked_before_a_key_was_over_and_answered_afterwards_says_nothing_of_it() -> None:
-    ended = EndedKeys(SKEW)
+    ended = EndedKeys(lambda: SKEW)
     ended.end(b"key", NOW + 5_000, revoked=True, event=3)
     ended.answered(NOW * 1000, 2)
     assert ended.keys[b"key"].time == NOW + 5_000 and told(ended) == []
