@@ -14,6 +14,7 @@ import tests.support.lies_epochs
 import tests.support.lies_erasures
 import tests.support.lies_expiry
 import tests.support.lies_first_forms
+import tests.support.lies_headers
 import tests.support.lies_keys
 import tests.support.lies_lost
 import tests.support.lies_objections

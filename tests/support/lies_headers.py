@@ -1,0 +1,54 @@
+"""Lies in what a header says beside, or not whole: headers stay for ever, whoever is erased."""
+
+import dataclasses
+import json
+
+from proxid.evidence.events import EventType
+from proxid.runtime.evidence_log.encryptor import PlainEvent
+from tests.support.lies import GATEWAY, MAIN, Liar, lie
+from tests.support.lies_epochs import headed
+from tests.support.lies_unsaid import another
+from tests.support.trial import PEOPLE
+
+E = EventType
+
+
+@lie(7, quick=True)
+async def service_writes_what_was_asked_into_a_header(liar: Liar) -> None:
+    """A later release may say more than this auditor knows, and not that."""
+    liar.hides = True
+    liar.changes(MAIN, E.BUFFERED, lambda event: headed(event, asked="node0 question"))
+    await liar.trial.busy(1)
+
+
+@lie(7)
+async def gateway_writes_a_name_under_nobodys_key(liar: Liar) -> None:
+    """In the payload of an event that has none."""
+    liar.hides = True
+    liar.changes(GATEWAY, E.SENT, lambda event: dataclasses.replace(event, payload=PEOPLE[0].encode()))
+    await liar.trial.busy(1)
+
+
+@lie(2)
+async def service_writes_what_was_asked_into_a_field_that_it_says_twice(liar: Liar) -> None:
+    """Whoever reads the header as JSON sees the second one alone."""
+
+    def twice(event: PlainEvent) -> PlainEvent:
+        return dataclasses.replace(event, fields=b'{"session":"node0 question",' + event.fields[1:])
+
+    liar.changes(MAIN, E.BUFFERED, twice)
+    await liar.trial.busy(1)
+
+
+@lie(7)
+async def service_withholds_a_request_that_it_names_by_half(liar: Liar) -> None:
+    """What comes of it is known by half of its hash, and what it said by the whole: so any reason would do."""
+
+    def half(event: PlainEvent) -> PlainEvent:
+        session = json.loads(event.fields)["session"][:64] + "0" * 64
+        return another(event, E.SUPPRESSED, kind="general", reason="unseasoned", session=session, v=2)
+
+    liar.changes(MAIN, E.BUFFERED, half)
+    await liar.trial.consent()
+    await liar.trial.ask("node1 question", PEOPLE[:1])
+    await liar.trial.settle()
