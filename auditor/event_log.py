@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from auditor.findings import COMPLETENESS, HEADS, Basis, Report
+from auditor.headers import names_session, says_more
 from auditor.reading.damage import Damage
 from proxid.errors import MALFORMED, Code, EncodingError, MessageInvalidError, ProxidError
 from proxid.evidence.events import Event, EventType
@@ -92,7 +93,14 @@ class Log:
             self._report.add(rule, self.name, event.number, f"{event.type.value}: header is malformed")
 
     def _verify_form(self, event: Event) -> None:
-        """A form that is said is the second, or one that this auditor does not know; raises EncodingError."""
+        """A form that is said is the second, or one that this auditor does not know; raises EncodingError.
+
+        Of what an event says more than its type does, this auditor does not know what it says, either.
+        """
+        if not names_session(event):
+            raise EncodingError("event names a request otherwise than by its hash")
+        if says_more(self.name, event):
+            self._report.counts["events.newer"] += 1
         form = event.fields.get("v", _FORM)
         if form in range(_FORM, _NEWEST.get(event.type, _FORM) + 1):
             return

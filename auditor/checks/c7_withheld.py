@@ -152,18 +152,23 @@ class Withheld:
         self._asked.pop(session, None)
 
     def suppressed_unread(self, event: Event, session: str, reason: str) -> None:
-        """SUPPRESSED that cannot be read."""
+        """SUPPRESSED that cannot be read; raises as `suppressed`."""
+        self._withheld(event, session, reason)
+
+    def _withheld(self, event: Event, session: str, reason: str) -> Asked | None:
+        """What is known of what is withheld; raises RecordMismatchError if it was not received, or is taken up."""
         self.arrivals.withheld(event, session, reason)
-        self._asked.pop(session, None)
+        if session not in self._asked:
+            raise RecordMismatchError("a request was withheld that was not received, or that had been taken up")
+        return self._asked.pop(session)
 
     def suppressed(self, event: Event, session: str, reason: str) -> Asked | None:
         """SUPPRESSED of what never waited; what is known of it if it holds what would have waited (`RECORDS`).
 
         Raises:
-            RecordMismatchError: the reason is none.
+            RecordMismatchError: the reason is none, or that of no request which was received.
         """
-        form, asked = form_of(event), self._asked.pop(session, None)
-        self.arrivals.withheld(event, session, reason)
+        form, asked = form_of(event), self._withheld(event, session, reason)
         self.releases.said("suppressed", form)
         if reason in TEXTS and (reason != "classifier_failed" or event.fields.get("pipeline")):
             # What read a request is named, or who asked it could open it to no avail.

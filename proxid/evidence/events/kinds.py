@@ -1,6 +1,7 @@
 """What kinds of events there are, their headers, and an event as it is recorded (DESIGN 10.1)."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -9,6 +10,8 @@ from proxid.errors import EncodingError
 from proxid.jsontext import load_json
 
 SALT_SIZE: Final = 16
+_APART: Final = re.compile(rb'"\s+:')
+"""Where a name may stand that does not look like the others."""
 
 
 class EventType(StrEnum):
@@ -69,6 +72,11 @@ def decode_header(data: bytes) -> Header:
         raise EncodingError("event header is not JSON") from None
     if not isinstance(fields, dict):
         raise EncodingError("event header is not an object")
+    if data.count(b'":') != len(fields) or _APART.search(data):
+        objects: list[list[tuple[str, object]]] = []
+        json.loads(data, object_pairs_hook=objects.append)
+        if [len(one) for one in objects] != [len(fields)]:
+            raise EncodingError("event header says something twice, or holds an object")
     return fields
 
 

@@ -36,6 +36,7 @@ def withheld(*said: tuple[str, str | None], rollbacks: int = 0, **own: Any) -> W
         by = {} if pipeline is None else {"pipeline": pipeline}
         header = encode_header(kind="unknown", reason=reason, session=SESSION, v=2, **by)
         event = Event(number, EventType.SUPPRESSED, bytes(16), header, b"", 1, (), False)
+        check.received_unread(SESSION)
         check.suppressed(event, SESSION, reason)
     return check
 
