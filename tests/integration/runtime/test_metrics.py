@@ -18,6 +18,7 @@ from proxid.anonymise.mix.types import Reason
 from proxid.anonymise.slotted.types import SlotReason
 from proxid.clients.subscriber.config import PartyConfig
 from proxid.clients.subscriber.subscriber import open_subscriber
+from proxid.errors import StoreError
 from proxid.protocol.epochs import Epochs
 from proxid.runtime.config import load
 from proxid.runtime.observability import gauges
@@ -72,6 +73,36 @@ async def test_what_is_still_to_be_done_is_read_from_the_store(client: Redis) ->
     await store.open()
     await gateway.gauges.Gauges(store, []).step()
     assert value("proxid_waiting_work", kind="evidence") == 5
+
+
+@pytest.mark.parametrize(
+    ("breaks", "mends"),
+    [
+        (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
+        (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+        (("CONFIG", "SET", "min-replicas-to-write", "1"), ("CONFIG", "SET", "min-replicas-to-write", "0")),
+    ],
+    ids=["full", "follows another", "lacks its replicas"],
+)
+async def test_a_store_that_takes_nothing_is_as_one_that_is_away(
+    client: Redis, breaks: tuple[str, ...], mends: tuple[str, ...]
+) -> None:
+    functions, store = library(client), GatewayStore(client)
+    await functions.load()
+    await store.open()
+    found = [
+        main_service.gauges.Gauges(CountStore(functions, client), EpochStore(functions), Epochs()),
+        gateway.gauges.Gauges(store, []),
+    ]
+    await client.execute_command(*breaks)
+    for looks in found:
+        with pytest.raises(StoreError):
+            await looks.step()
+    await client.execute_command(*mends)
+    for looks in found:
+        await looks.step()
+    await asyncio.sleep(0.01)
+    assert not await client.exists("{gw}:written", "{ms}:written")
 
 
 async def test_streams_are_counted_like_other_calls(tmp_path: Path) -> None:
