@@ -9,6 +9,7 @@ from gateway.store.steps import PREFIX
 from proxid.runtime.evidence_log.stream import events_waiting
 from proxid.runtime.observability.gauges import repeat
 from proxid.runtime.observability.metrics import set_backlog, set_events_waiting
+from proxid.runtime.store.connection import verify_writable
 
 _CHUNK: Final = 500
 
@@ -29,7 +30,8 @@ class Gauges:
         await repeat(self.step)
 
     async def step(self) -> None:
-        """Read the store once; raises StoreError."""
+        """Read the store once; raises StoreError, also if it takes nothing."""
+        await verify_writable(self._store.client, PREFIX)
         set_events_waiting(await events_waiting(self._store.client, PREFIX))
         for first in range(0, len(self._parties), _CHUNK):
             part = self._parties[first : first + _CHUNK]

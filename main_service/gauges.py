@@ -27,7 +27,8 @@ class Gauges:
         await repeat(self.step)
 
     async def step(self) -> None:
-        """Read the store once; raises StoreError."""
+        """Read the store once; raises StoreError, also if it takes nothing."""
+        await self._counts.verify_writable()
         set_unclassified(await self._counts.unclassified())
         set_events_waiting(await self._counts.events_waiting())
         epochs = await self._store.open_epochs()

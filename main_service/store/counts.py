@@ -7,7 +7,7 @@ from redis.asyncio import Redis
 from main_service.store.library import KEYS, PREFIX
 from proxid.runtime.evidence_log.stream import events_waiting
 from proxid.runtime.store import FunctionLibrary
-from proxid.runtime.store.connection import store_errors
+from proxid.runtime.store.connection import store_errors, verify_writable
 
 UNKNOWN: Final = "unknown"
 """Type of a request that was withheld before it was classified, or that could not be."""
@@ -22,6 +22,10 @@ class CountStore:
     def __init__(self, functions: FunctionLibrary, client: Redis) -> None:
         self._functions = functions
         self._client = client
+
+    async def verify_writable(self) -> None:
+        """That the store takes what is written."""
+        await verify_writable(self._client, PREFIX)
 
     async def withheld(self) -> dict[tuple[str, str], int]:
         """Records withheld since the store was made, by type and reason."""

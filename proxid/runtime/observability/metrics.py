@@ -79,7 +79,7 @@ READY: Final = Gauge(
     "proxid_ready", "Processes that take requests; 0 while starting, ending or not fit.", multiprocess_mode="livesum"
 )
 STORE_AWAY: Final = Gauge(
-    "proxid_store_away", "1 while the service's own store cannot be read.", multiprocess_mode="mostrecent"
+    "proxid_store_away", "1 while the service's own store cannot be read or written.", multiprocess_mode="mostrecent"
 )
 LOG_BLOCKED: Final = Gauge(
     "proxid_log_blocked", "1 while the service's own log cannot be written: nothing new is taken.",

@@ -56,6 +56,12 @@ async def verify_server(client: Redis) -> None:
         raise ConfigError("store_url: the server needs `no-appendfsync-on-rewrite no`")
 
 
+async def verify_writable(client: Redis, prefix: str) -> None:
+    """That a store takes what is written: one that is full, or follows another, is still read; raises StoreError."""
+    with store_errors():
+        await client.set(f"{prefix}:written", b"", px=1)
+
+
 @contextmanager
 def store_errors() -> Iterator[None]:
     """Turn the client's errors into StoreError; their texts, which may quote arguments, are dropped."""
