@@ -3,12 +3,14 @@
 import asyncio
 import datetime
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from proxid.runtime.doctor import State, of_disk
 from proxid.runtime.provision import toml
 from proxid.runtime.provision.party import sign_request
 from proxid.runtime.store import connect
@@ -129,3 +131,17 @@ async def test_what_is_well_is_said_in_words(
         policy.write_text(toml.dumps(said))
         status, found = await looked(capsys, tmp_path / FILES["gateway"])
         assert status == 1 and "globex" in found["parties"]["text"] and "public.toml" in found["parties"]["next"]
+
+
+def test_a_folder_that_nothing_can_be_kept_in_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("/nowhere/at/all")
+    for name in ("file", "link", "file/below"):
+        found = of_disk(tmp_path / name)
+        assert found.state is State.WRONG and str(tmp_path / name.split("/")[0]) in found.text and found.next, name
+    good = of_disk(tmp_path / "not/yet/there")
+    assert good.state is not State.WRONG or "free" in good.text
+    # What a volume that is mounted read-only says, also to root.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    found = of_disk(tmp_path / "not/yet/there")
+    assert found.state is State.WRONG and "cannot be written" in found.text and not found.ready
