@@ -5,6 +5,7 @@ Each look gives one finding with its next step. Nothing is changed, and nothing 
 
 import datetime
 import http.client
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -80,9 +81,13 @@ def of_files(config: PartyBase) -> Iterator[Finding]:
 
 
 def of_disk(folder: Path) -> Finding:
-    """Room where a party keeps its state."""
-    while not folder.exists():
+    """Room where a party keeps its state, and whether anything can be kept there."""
+    while not folder.exists() and not folder.is_symlink():
         folder = folder.parent
+    if not folder.is_dir():
+        return Finding("disk", State.WRONG, f"{folder} is no folder", "see to data_dir, and to where a link leads")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return Finding("disk", State.WRONG, f"{folder} cannot be written", "see to its owner, and to how it is mounted")
     free = shutil.disk_usage(folder).free
     state = State.WRONG if free < _LEAST else State.NOTE if free < _LITTLE else State.GOOD
     return Finding(
