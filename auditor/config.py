@@ -1,5 +1,6 @@
 """Configurations of auditor and witness (DESIGN 10, 16)."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -8,7 +9,7 @@ from pydantic_settings import SettingsConfigDict
 
 from proxid.runtime.config.base import Floors, GovernedConfig, PartyBase, require
 from proxid.runtime.config.classify import ClassifySettings
-from proxid.runtime.config.fields import Address, ConfigPath, Duration
+from proxid.runtime.config.fields import Address, ConfigPath, Duration, Name, VerifyKey
 from proxid.runtime.config.trust import Role
 
 
@@ -19,6 +20,7 @@ class AuditorConfig(GovernedConfig):
 
     Attributes:
         opening_key: what services seal for it. older_opening_keys: those before it, for what was sealed to them.
+        older_party_keys: by party the keys that it acknowledged with before, base64.
         floors: below which no accepted policy may fall.
         require_witness: a head that the trusted witness cosigned must be there, and not be older than `witness_lag`
             unless it covers the whole log.
@@ -43,6 +45,7 @@ class AuditorConfig(GovernedConfig):
     signing_key: ConfigPath = Field(default=Path("signing.key"), validate_default=True)
     opening_key: ConfigPath = Field(default=Path("opening.key"), validate_default=True)
     older_opening_keys: tuple[ConfigPath, ...] = ()
+    older_party_keys: Mapping[Name, tuple[VerifyKey, ...]] = {}
     floors: Floors = Field(default_factory=Floors)
     require_witness: bool = True
     witness_lag: Duration = Field(default=120.0, gt=0)

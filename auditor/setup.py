@@ -50,6 +50,7 @@ def trust_of(config: AuditorConfig, pipeline: bool = True) -> Trust:
         epoch_grace=config.epoch_grace,
         accepted=_accepted(config),
         floors=config.floors,
+        older_party_keys=dict(config.older_party_keys),
     )
 
 

@@ -1,6 +1,7 @@
 """What an auditor knows beforehand: public keys, the policy, the parameters that MS is held to."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from proxid.anonymise.mix.settings import Settings
@@ -10,6 +11,7 @@ from proxid.anonymise.slotted.types import SlotSettings
 from proxid.anonymise.split.settings import SplitSettings
 from proxid.classify import Classifier
 from proxid.crypto.hpke import OpeningKey
+from proxid.errors import KeyInvalidError, SignatureInvalidError
 from proxid.evidence.checkpoint import WITNESS
 from proxid.protocol.consent import Bundles
 from proxid.protocol.epochs import Epochs
@@ -27,8 +29,8 @@ class Trust:
         witness: key of the witness whose cosignature must be there, or None; witness_lag: seconds (check 1).
         unwitnessed: a witness is demanded, and no key of one is known.
         places, noise: how fine, and under what noise, places may be shown.
-        party_keys: parties' acknowledgement keys. season_seconds: as IS is configured. naming: how records
-        name people.
+        party_keys: parties' acknowledgement keys; older_party_keys: those that they had before.
+        season_seconds: as IS is configured. naming: how records name people.
         clock_skew, epoch_grace: seconds, as the services are configured.
         pipeline: version of classifier and masking that must have been used; any if empty.
         accepted: the settings of a policy document that the operator accepted, by its digest; raises ConfigError.
@@ -66,3 +68,24 @@ class Trust:
     floors: Floors = field(default_factory=Floors)
     split: SplitSettings | None = None
     content: str = "rounds"
+    older_party_keys: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
+
+
+def verify_party(trust: Trust, party: str, verify: Callable[[bytes], object]) -> bool:
+    """Check what a party signed, by its key or one that it had before; False if none is known.
+
+    Args:
+        verify: checks it by one of them.
+
+    Raises:
+        SignatureInvalidError, KeyInvalidError: it was signed by none of them.
+    """
+    if party not in trust.party_keys:
+        return False
+    *others, last = trust.party_keys[party], *trust.older_party_keys.get(party, ())
+    for key in others:
+        with suppress(SignatureInvalidError, KeyInvalidError):
+            verify(key)
+            return True
+    verify(last)
+    return True

@@ -8,6 +8,7 @@ from auditor.checks.c3_signatures import Signatures
 from auditor.checks.c3_tuples import verify_pair
 from auditor.findings import Basis
 from auditor.policies import Policies
+from auditor.trust import verify_party
 from proxid.crypto.sansig import Limit
 from proxid.encoding import decode, decode_text, encode_text
 from proxid.errors import CredentialError, RecordMismatchError
@@ -126,10 +127,7 @@ class Deliveries:
             ProxidError: a record, a user block or the acknowledgement does not hold.
         """
         ack = DeliveryAck.decode(acknowledgement)
-        key = self._trust.party_keys.get(ack.party)
-        if key is not None:
-            ack.verify(key)
-        elif self._policies.of(ack.epoch) is not None:
+        if not verify_party(self._trust, ack.party, ack.verify) and self._policies.of(ack.epoch) is not None:
             raise CredentialError("party is not configured")
         if ack.service != self._trust.service:
             raise RecordMismatchError("acknowledgement is of another service")

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from auditor.findings import ERASURE, GATEWAY, Report, Unchecked
 from auditor.policies import Policies
-from auditor.trust import Trust
+from auditor.trust import Trust, verify_party
 from proxid.errors import CredentialError, RecordMismatchError
 from proxid.evidence.events import Event, EventType
 from proxid.protocol.notice import NoticeAck
@@ -130,9 +130,7 @@ class Told:
         notice = f"{party}:{ack.digest.hex()}"
         if notice not in self.open:
             raise CredentialError("a notice was acknowledged that nobody was told of")
-        key = self.trust.party_keys.get(party)
-        if key is not None:
-            ack.verify(key)
+        verify_party(self.trust, party, ack.verify)
         del self.open[notice]
         self.there[party] = self.epoch
 

@@ -22,7 +22,7 @@ from auditor.checks.c9_promises import Promised, opened
 from auditor.checks.c9_recent import Recent
 from auditor.findings import GATEWAY, MAIN_SERVICE, RECEIPTS, Report, Unchecked
 from auditor.policies import Policies
-from auditor.trust import Trust
+from auditor.trust import Trust, verify_party
 from proxid.crypto.identity import EpochKey
 from proxid.crypto.revocation import Revocation
 from proxid.crypto.sansig import Role, SignedMessage
@@ -142,10 +142,8 @@ def _rights_receipt(data: bytes, trust: Trust) -> RightsReceipt:
 def acknowledged(data: bytes, trust: Trust) -> DeliveryAck:
     """The acknowledgement of an encoding, if a party that is known here signed it; raises ProxidError."""
     ack = DeliveryAck.decode(data)
-    key = trust.party_keys.get(ack.party)
-    if key is None or ack.service != trust.service:
+    if ack.service != trust.service or not verify_party(trust, ack.party, ack.verify):
         raise RecordMismatchError("acknowledgement is of no party that is known here")
-    ack.verify(key)
     return ack
 
 

@@ -13,7 +13,7 @@ from proxid.runtime.transport.peers import Peer
 from tests.support.scene import EPOCH, MS, key
 
 ACME, DAY = Peer("party", "acme"), 86_400.0
-TRUST: Any = SimpleNamespace(party_keys={"acme": key("acme").public}, service=MS)
+TRUST: Any = SimpleNamespace(party_keys={"acme": key("acme").public}, older_party_keys={}, service=MS)
 
 
 def ack(group: int) -> Item:
