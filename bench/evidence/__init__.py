@@ -11,7 +11,7 @@ before). With `grow=1` also at a tenth and a quarter. The request path is measur
 (plain events left in the store), on two trials in turns.
 
 Options: events (100000), people (300), workers (further processes that check signatures; -1, as `proxid audit`), grow
-(0), requests (a round, 1500), rounds (3), path (1; 0 leaves the request path out).
+(0), requests (a round, 1000), rounds (6), path (1; 0 leaves the request path out).
 """
 
 from collections.abc import Mapping
