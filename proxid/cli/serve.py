@@ -33,6 +33,7 @@ from proxid.runtime.process.port import shared_port
 from proxid.runtime.process.supervisor import Supervisor, stop_with_parent
 from proxid.runtime.process.threads import one_blas_thread
 from proxid.runtime.provision.keyfile import load_secret, load_signing_key
+from proxid.runtime.store.connection import shown_url
 from proxid.runtime.store.embedded import EmbeddedStore
 from proxid.runtime.transport.channel import TlsFiles
 
@@ -110,8 +111,7 @@ def _store_place(config: ServiceConfig) -> str:
     """Where the store is, without user and password."""
     if config.store_url is None:
         return str(config.data_dir / "store")
-    scheme, _, rest = config.store_url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
+    return shown_url(config.store_url)
 
 
 def _audit(run: _Run, workers: int | None, listen: str | None) -> None:

@@ -15,19 +15,34 @@ from proxid.errors import ConfigError, StoreError
 
 MIN_VERSION: Final = (7, 2)
 """Of the server, as its append-only file is expected."""
+_SCHEMES: Final = {"valkey": "redis", "valkeys": "rediss"}
+"""As the client knows them."""
+_LAST_PORT: Final = 65_535
 TIMEOUT: Final = 10.0
 """Seconds that the store may take for an answer."""
 
 
 def connect(url: str, max_connections: int = 32) -> Redis:
-    """A client of `redis://`, `rediss://` or `unix://` that returns bytes and retries a lost connection briefly."""
+    """A client of a `store_url` that returns bytes and retries a lost connection briefly; raises ConfigError."""
     retry = Retry(ExponentialBackoff(cap=0.2, base=0.01), 3)
-    client = Redis.from_url(
-        url, decode_responses=False, max_connections=max_connections, retry=retry,
-        retry_on_error=[RedisConnectionError], socket_timeout=TIMEOUT, socket_connect_timeout=5,
-    )  # fmt: skip
-    assert isinstance(client, Redis)
+    scheme, _, rest = url.partition("://")
+    try:
+        client = Redis.from_url(
+            f"{_SCHEMES.get(scheme, scheme)}://{rest}", decode_responses=False, max_connections=max_connections,
+            retry=retry, retry_on_error=[RedisConnectionError], socket_timeout=TIMEOUT, socket_connect_timeout=5,
+        )  # fmt: skip
+        made = client.connection_pool.make_connection()  # which looks at what the URL says behind `?`
+    except (ValueError, TypeError, AttributeError):
+        raise ConfigError("store_url: is no URL of a store, or has an option that no store takes") from None
+    if getattr(made, "port", 0) > _LAST_PORT:
+        raise ConfigError("store_url: a port is 65535 at most")
     return client
+
+
+def shown_url(url: str) -> str:
+    """A `store_url` as a message may show it: without what may be a password."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 async def verify_server(client: Redis) -> None:
