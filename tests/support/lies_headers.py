@@ -29,6 +29,16 @@ async def gateway_writes_a_name_under_nobodys_key(liar: Liar) -> None:
     await liar.trial.busy(1)
 
 
+@lie(7)
+async def service_writes_what_was_asked_in_the_place_of_a_time(liar: Liar) -> None:
+    """Of what never waited nobody looks at one."""
+    liar.hides = True
+    liar.changes(MAIN, E.SUPPRESSED, lambda event: headed(event, time="node1 question"))
+    await liar.trial.consent("nothing", PEOPLE[:1])
+    await liar.trial.ask("node1 question", PEOPLE[:1])
+    await liar.trial.settle()
+
+
 @lie(2)
 async def service_writes_what_was_asked_into_a_field_that_it_says_twice(liar: Liar) -> None:
     """Whoever reads the header as JSON sees the second one alone."""
