@@ -67,13 +67,26 @@ _BARE: Final = {
     ),
 }
 """Types without a payload."""
+_NUMBERS: Final = _names("close count epoch first group left limit minute period tick time until version withheld")
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
+"""What they may be as text, too: no more than a number, also where an event's type has it and nothing rests on it."""
+_LONGEST: Final = 32
 _SESSION: Final = re.compile(r"[0-9a-f]{128}")
 
 
 def says_more(log: str, event: Event) -> bool:
     """Whether an event holds something of which this auditor does not know what it says."""
-    named = _FIELDS[log].get(event.type, frozenset())
-    return not event.fields.keys() <= named or (event.type in _BARE[log] and bool(event.tags))
+    named, fields = _FIELDS[log].get(event.type, frozenset()), event.fields
+    if not fields.keys() <= named or (event.type in _BARE[log] and event.tags):
+        return True
+    return not all(_is_number(fields[name]) for name in fields.keys() & _NUMBERS)
+
+
+def _is_number(value: object) -> bool:
+    text = str(value)
+    if isinstance(value, bool):  # of an entry that had `left`
+        return True
+    return isinstance(value, int | float | str) and len(text) <= _LONGEST and _NUMBER.fullmatch(text) is not None
 
 
 def names_session(event: Event) -> bool:

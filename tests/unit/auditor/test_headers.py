@@ -26,6 +26,16 @@ def test_a_type_that_has_no_payload_has_none() -> None:
     assert not says_more(GATEWAY, event(E.NOTICED, (b"",), party="acme"))
 
 
+@pytest.mark.parametrize("time", [0, 1733000000, "1733000000.25", "864010.5", "1.7e+09", -1, True])
+def test_a_number_is_one(time: int | str) -> None:
+    assert not says_more(MAIN_SERVICE, event(E.SUPPRESSED, time=time))
+
+
+@pytest.mark.parametrize("time", ["", "node1 question", "nan", "inf", "1" * 33, "1_0", "\u0661"])
+def test_what_is_no_number_says_more(time: str) -> None:
+    assert says_more(MAIN_SERVICE, event(E.SUPPRESSED, time=time))
+
+
 @pytest.mark.parametrize("session", ["", "ab" * 16, "AB" * 64, "ab" * 65, "ann " * 32])
 def test_a_session_is_named_whole(session: str) -> None:
     assert not names_session(event(E.UNREACHED, session=session))
