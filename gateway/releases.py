@@ -22,7 +22,15 @@ from gateway.upstream import MainServiceClient, ReleasedGroup
 from proxid.crypto.sansig import Expectation, Role, SignedMessage, verify
 from proxid.crypto.sansig.scheme import resign
 from proxid.encoding import decode_text, encode, encode_text
-from proxid.errors import ProxidError, RecordMismatchError, StoreError, UpstreamError, UpstreamRefusedError
+from proxid.errors import (
+    ConfigError,
+    PolicyError,
+    ProxidError,
+    RecordMismatchError,
+    StoreError,
+    UpstreamError,
+    UpstreamRefusedError,
+)
 from proxid.evidence.events import AliasedPayload, SanitizedPair
 from proxid.protocol import record
 from proxid.protocol.contents import LATE_SECONDS
@@ -34,6 +42,8 @@ MAX_DELAY: Final = 5.0
 STEADY_SECONDS: Final = 2.0
 GATHER: Final = 0.1
 """Seconds between two words to MS of what is stored here: each tells of everything until then."""
+_WAITS: Final = (StoreError, PolicyError, ConfigError)
+"""Without its store, or an epoch's policy document, what comes cannot be judged, and is not dropped for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +144,18 @@ class Releases:
                             link.works()
                             await self.handle(group)
                             stored.until(group.cursor)
-                except (UpstreamError, UpstreamRefusedError, StoreError) as error:
+                except (UpstreamError, UpstreamRefusedError, *_WAITS) as error:
                     link.broke(error)
                 await asyncio.sleep(link.delay)
         finally:
             telling.cancel()
 
     async def handle(self, group: ReleasedGroup) -> str:
-        """Append one group, portion or content message to its feed or drop it; `NEW`, `DROPPED` or `SAME`."""
+        """Append one group, portion or content message to its feed or drop it; `NEW`, `DROPPED` or `SAME`.
+
+        Raises:
+            StoreError, PolicyError, ConfigError: it can be neither now.
+        """
         latest = await self._epochs.latest()
         if latest is not None and group.party not in latest.parties:
             return await self._drop(group, "party_left")
@@ -152,7 +166,7 @@ class Releases:
             if kind == "contents":
                 return await self._contents(group)
             return await (self._entries(group) if kind == "entries" else self._group(group))
-        except StoreError:
+        except _WAITS:
             raise
         except ProxidError as error:
             _log.error("release refused", code=error.code.value, group=group.group)
