@@ -16,7 +16,10 @@ from tests.schedules.script import PARTIES
 
 Headers = list[tuple[int, str, dict[str, Any]]]
 
-_CLOCKS: Final = ("clock was set back by more than an hour", "its clock was wrong when it promised")
+_CLOCKS: Final = (
+    "clock was set back by more than an hour", "its clock was wrong when it promised",
+    "whose newest choice it had not been told for more than an hour",
+)  # fmt: skip
 """Why an audit may be unchecked: the clock of the service whose log it is was wrong, or a machine slept."""
 
 
