@@ -92,7 +92,7 @@ async def until(condition: object) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL])
 def test_parent_takes_its_workers_and_store_along(trial: DemoTrial, number: signal.Signals) -> None:
     deadline = time.monotonic() + DEADLINE
     while set(workers(trial, "gateway")) != {0, 1}:

@@ -69,7 +69,7 @@ async def test_refusals_of_a_minute_are_one_event_and_cost_no_signature(
 @pytest.mark.parametrize(
     ("header", "counted"),
     [
-        (encode_header(rule="rate_limited", session="ab"), 1),
+        (encode_header(rule="rate_limited", session="ab" * 64), 1),
         (encode_header(rule="rate_limited", count=9, sessions="ab" * 32, v=2), 9),
         (encode_header(rule="rate_limited", count=0, sessions="ab" * 32, v=2), None),
         (encode_header(rule="rate_limited", count=9, sessions="ab", v=2), None),

@@ -20,6 +20,7 @@ from proxid.runtime.transport.heads import PEER_SECONDS
 from tests.support.trial import Trial, run_command, running
 
 ROLES = ["gateway", "main-service"]
+EITHER = [ROLES[0], pytest.param(ROLES[1], marks=pytest.mark.slow)]
 BACK = r"has \d+ entries, and a signed head of .* that the other .* holds has \d+: .*--head \S+own.head"
 
 
@@ -108,7 +109,7 @@ async def test_a_main_service_that_lost_everything_answers_nobody_and_ends(tmp_p
         await asyncio.gather(asked, return_exceptions=True)
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", EITHER)
 async def test_a_whole_copy_that_is_too_old_is_refused(tmp_path: Path, role: str) -> None:
     async with running(tmp_path) as trial:
         await trial.busy(1)
@@ -134,7 +135,7 @@ async def test_a_whole_copy_that_is_too_old_is_refused(tmp_path: Path, role: str
             await trial.serve(role)
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", EITHER)
 async def test_a_successor_does_not_make_the_other_one_forget_what_it_hides(tmp_path: Path, role: str) -> None:
     other, data = ROLES[1 - ROLES.index(role)], tmp_path / role / "data"
     async with running(tmp_path) as trial:
