@@ -13,10 +13,9 @@ from auditor.findings import Report, Verdict
 from proxid.evidence.events import EventType
 from proxid.protocol.rights import Right
 from tests.integration.auditor.test_damaged_logs import flip, place
-from tests.integration.auditor.test_honest_edges import AS_OPERATED, over, pass_by
+from tests.integration.auditor.test_honest_edges import AS_OPERATED, quiet_evening
 from tests.integration.gateway.test_rights import rights
 from tests.support.days import DAY
-from tests.support.lies_epochs import patiently
 from tests.support.lies_unsaid import HOUR
 from tests.support.trial import PEOPLE, Trial, running
 
@@ -76,14 +75,7 @@ async def test_what_is_presented_to_an_auditor_whose_clock_is_wrong_accuses_nobo
 @pytest.mark.parametrize("later", [-HOUR, -400 * DAY])
 async def test_an_epoch_that_is_over_is_so_for_an_auditor_whose_clock_is_behind(tmp_path: Path, later: float) -> None:
     async with running(tmp_path) as trial:
-        trial.leap(20 * HOUR)
-        await patiently(trial.consent)
-        await trial.ask("node1 question", PEOPLE[:1])
-        await trial.settle()
-        trial.leap(60.0)
-        await patiently(lambda: trial.ask("node2 question"))
-        pass_by(trial, 850.0)
-        await over(trial)
+        await quiet_evening(trial, 850.0)
         found: list[Report] = [await trial.audit(later=by, state=True, **AS_OPERATED) for by in (later, 0.0)]
     assert found[-1].counts["withheld.epoch_end"] == 1
     assert [report.verdict for report in found] == [Verdict.CLEAN, Verdict.CLEAN]

@@ -29,16 +29,21 @@ def pass_by(trial: Trial, seconds: float) -> None:
         clock.passed += seconds
 
 
+async def quiet_evening(trial: Trial, late: float) -> None:
+    """One asks what nobody else does, and waits until the day is over, so many seconds later; its epoch is closed."""
+    trial.leap(20 * HOUR)
+    await patiently(trial.consent)
+    await trial.ask("node1 question", PEOPLE[:1])
+    await trial.settle()
+    trial.leap(60.0)
+    await patiently(lambda: trial.ask("node2 question"))
+    pass_by(trial, late)
+    await over(trial)
+
+
 async def test_what_waits_to_the_end_of_a_quiet_evening_is_no_clock_that_was_set_back(tmp_path: Path) -> None:
     async with running(tmp_path) as trial:
-        trial.leap(20 * HOUR)
-        await patiently(trial.consent)
-        await trial.ask("node1 question", PEOPLE[:1])
-        await trial.settle()
-        trial.leap(60.0)
-        await patiently(lambda: trial.ask("node2 question"))
-        pass_by(trial, 600.0)
-        await over(trial)
+        await quiet_evening(trial, 600.0)
         report = await trial.audit()
     clean(report)
     assert report.counts["withheld.epoch_end"] == 1
