@@ -15,6 +15,7 @@ from gateway.upstream import MainServiceClient
 from proxid.crypto.identity import EpochKey
 from proxid.errors import EpochError, PolicyError
 from proxid.protocol.feedkey import read_feeds, verify_parties
+from proxid.runtime.clock import known_for
 from proxid.runtime.config.terms import Terms
 from proxid.runtime.observability.metrics import set_policy_behind
 from proxid.runtime.provision.policies import Held
@@ -85,6 +86,10 @@ class OpenEpochs:
     def in_force(self) -> Terms:
         """What this side alone goes by, with or without MS; raises PolicyError."""
         return self.policies.in_force(self._screener.epochs.number(self._screener.clock()))
+
+    def right_known_for(self) -> int:
+        """Seconds for which a right that was exercised is known again; raises PolicyError."""
+        return known_for(self.in_force().clock_skew, self._screener.limits.nonce_ttl)
 
     async def verify_current(self, epoch: int, time_ms: int) -> Terms:
         """Check 2 of 5.2: the epoch is current and the time within the skew; the settings of the epoch.

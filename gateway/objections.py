@@ -26,7 +26,6 @@ from proxid.evidence.note import Verifier
 from proxid.evidence.promise import Promise
 from proxid.protocol.restriction import Restriction
 from proxid.protocol.rights import ErasedDisclosure, Right, RightsRequest, Told, erased_info
-from proxid.runtime.clock import known_for
 
 HELD: Final = 270
 """Seconds for which whoever tells MS of an objection has it alone: longer than MS may take, for two keys."""
@@ -39,7 +38,7 @@ class Objections:
     """Carries objections out, and takes them back.
 
     Args:
-        auditor: whom OBJECTED discloses the signed request to. epochs: say by how much clocks may differ.
+        auditor: whom OBJECTED discloses the signed request to. epochs: say for how long a right is known again.
     """
 
     def __init__(
@@ -112,8 +111,7 @@ class Objections:
                 person=self._screener.conceal(user_tag, request.digest),
                 notices=[f"{n.party}:{n.digest.hex()}" for n in notices], v=3, **said,
             )  # fmt: skip
-            skew, least = self._epochs.in_force().clock_skew, self._screener.limits.nonce_ttl
-            exercised = Exercised(request.digest, header, known_for(skew, least))
+            exercised = Exercised(request.digest, header, self._epochs.right_known_for())
             disclosure = ErasedDisclosure(request.encode(), enrolment.encode(), promised)
             payload = self._auditor.seal(disclosure.encode(), erased_info(self._screener.service))
             state = await self._rights.objected(user_tag, objects, exercised, payload, notices, without, known)

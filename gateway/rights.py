@@ -21,7 +21,6 @@ from proxid.crypto.identity import Enrolment
 from proxid.errors import RegistrationError
 from proxid.evidence.events import EventType, encode_header
 from proxid.protocol.rights import ErasedDisclosure, Right, RightsReceipt, RightsRequest, erased_info
-from proxid.runtime.clock import known_for
 from proxid.runtime.evidence_log.promising import Promises
 
 _UNDER_WAY: Final = b"1"
@@ -99,8 +98,7 @@ class Rights:
         return RightsReceipt(request.digest, request.right, int(screener.clock() * 1000)).sign(screener.key)
 
     def _exercised(self, request: RightsRequest, header: bytes) -> Exercised:
-        skew, least = self._epochs.in_force().clock_skew, self._screener.limits.nonce_ttl
-        return Exercised(request.digest, header, known_for(skew, least))
+        return Exercised(request.digest, header, self._epochs.right_known_for())
 
     async def _access(self, enrolment: Enrolment, request: RightsRequest) -> Granted:
         held = await self._rights.held(self._screener.user_tag(request.user_id))

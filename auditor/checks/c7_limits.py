@@ -64,7 +64,8 @@ class Limits:
         if self._blind:
             self._blind, self._since = False, minute + 2 * self._around
         if minute not in self._asked:
-            for old in [at for at in self._asked if at < minute - self._kept]:
+            first = minute - self._kept  # once a minute: it looks at what every epoch goes by
+            for old in [at for at in self._asked if at < first]:
                 del self._asked[old]
         self._asked.setdefault(minute, Counter())[user_id] += 1
 

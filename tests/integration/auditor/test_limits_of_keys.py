@@ -14,8 +14,7 @@ from gateway.store.links import LinkSteps, Revoked
 from proxid.clients.household import enrolment
 from proxid.errors import RefusedError
 from proxid.runtime.provision.revocations import bring_revocations, write_revocations
-from proxid.runtime.store import connect
-from tests.integration.auditor.test_successors import mend
+from tests.integration.auditor.test_successors import lost
 from tests.integration.gateway.test_keys_of_people import at_home, authority_of, revoke, taken
 from tests.support.trial import PEOPLE, Trial, running
 
@@ -90,13 +89,3 @@ async def replaced(trial: Trial) -> None:
     anew = at_home(trial, "anew", USER)
     await anew.session(USER)
     await anew.close()
-
-
-async def lost(trial: Trial) -> None:
-    """The gateway's store is lost, and its log goes on with a successor."""
-    await trial.halt("gateway")
-    store = connect(trial.url("gateway"))
-    await store.flushall()
-    await store.aclose()
-    assert await mend(trial, "gateway") == 0
-    await trial.serve("gateway")

@@ -39,6 +39,16 @@ async def mend(trial: Trial, role: str, *more: str) -> int:
     return await run_command("mend", "successor", "--config", str(trial.folder / role / f"{role}.toml"), *more)
 
 
+async def lost(trial: Trial) -> None:
+    """The gateway's store is lost, and its log goes on with a successor."""
+    await trial.halt("gateway")
+    store = connect(trial.url("gateway"))
+    await store.flushall()
+    await store.aclose()
+    assert await mend(trial, "gateway") == 0
+    await trial.serve("gateway")
+
+
 async def audits(trial: Trial) -> list[Report]:
     """From nothing, going on, and of an export."""
     found = [await trial.audit(), await trial.audit(state=True), await trial.audit(state=True)]
@@ -146,12 +156,7 @@ async def test_an_erasure_that_cannot_name_what_the_store_forgot_accuses_nobody(
     async with running(tmp_path) as trial:
         await trial.busy(1)
         await trial.audit(state=True)
-        await trial.halt("gateway")
-        store = connect(trial.url("gateway"))
-        await store.flushall()
-        await store.aclose()
-        assert await mend(trial, "gateway") == 0
-        await trial.serve("gateway")
+        await lost(trial)
         if later:
             await another_epoch(trial)
         else:
