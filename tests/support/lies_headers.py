@@ -4,10 +4,11 @@ import dataclasses
 import json
 
 from proxid.evidence.events import EventType
+from proxid.protocol.rights import Right
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from tests.support.lies import GATEWAY, MAIN, Liar, lie
-from tests.support.lies_epochs import headed
-from tests.support.lies_unsaid import another
+from tests.support.lies_epochs import headed, next_day
+from tests.support.lies_unsaid import another, exercise
 from tests.support.trial import PEOPLE
 
 E = EventType
@@ -60,5 +61,81 @@ async def service_withholds_a_request_that_it_names_by_half(liar: Liar) -> None:
 
     liar.changes(MAIN, E.BUFFERED, half)
     await liar.trial.consent()
+    await liar.trial.ask("node1 question", PEOPLE[:1])
+    await liar.trial.settle()
+
+
+@lie(7, quick=True)
+async def gateway_writes_who_objects_in_the_place_of_a_tag(liar: Liar) -> None:
+    """What nobody else can read may be anything: but it is as long as it must be, and no word."""
+    liar.hides = True
+    liar.changes(GATEWAY, E.OBJECTED, lambda event: headed(event, person=PEOPLE[0]))
+    await liar.trial.busy(1)
+    await exercise(liar, Right.OBJECT)
+
+
+@lie(7)
+async def gateway_writes_between_the_digits_of_a_hash(liar: Liar) -> None:
+    """Whoever reads the bytes of it reads over spaces, and over capital letters."""
+    liar.hides = True
+
+    def spaced(event: PlainEvent) -> PlainEvent:
+        named = json.loads(event.fields)["request"]
+        return headed(event, request=f"{named[:4]}    {named[4:].upper()}")
+
+    liar.changes(GATEWAY, E.OBJECTED, spaced)
+    await liar.trial.busy(1)
+    await exercise(liar, Right.OBJECT)
+
+
+@lie(7)
+async def gateway_says_what_waits_for_whom_no_party_is(liar: Liar) -> None:
+    """Nothing was released to that name, so nothing waits: the name stands there all the same."""
+    liar.hides = True
+
+    def named(event: PlainEvent) -> PlainEvent:
+        return headed(event, feeds=[*json.loads(event.fields)["feeds"], f"{PEOPLE[0]}:0"])
+
+    liar.changes(GATEWAY, E.EPOCH_OPENED, named)
+    await liar.trial.busy(1)
+    await next_day(liar)
+
+
+@lie(7)
+async def gateway_says_which_entries_of_a_group_it_sent(liar: Liar) -> None:
+    """A group has none, so nobody looks for them."""
+    liar.hides = True
+    liar.changes(GATEWAY, E.SENT, lambda event: headed(event, entries=[PEOPLE[0]]))
+    await liar.trial.busy(1)
+
+
+@lie(7)
+async def service_writes_what_was_asked_in_the_place_of_a_type(liar: Liar) -> None:
+    """Of who allows nobody anything it does not matter."""
+    liar.hides = True
+    liar.changes(MAIN, E.SUPPRESSED, lambda event: headed(event, kind="node1 question"))
+    await liar.trial.consent("nothing", PEOPLE[:1])
+    await liar.trial.ask("node1 question", PEOPLE[:1])
+    await liar.trial.settle()
+
+
+@lie(7)
+async def service_writes_in_the_spaces_of_a_header(liar: Liar) -> None:
+    """Whoever reads the header as JSON reads over them."""
+    liar.hides = True
+
+    def spaced(event: PlainEvent) -> PlainEvent:
+        return dataclasses.replace(event, fields=event.fields.replace(b",", b" ,\t \t"))
+
+    liar.changes(MAIN, E.BUFFERED, spaced)
+    await liar.trial.busy(1)
+
+
+@lie(7)
+async def service_says_a_number_of_what_never_waited(liar: Liar) -> None:
+    """Letters are a number, too."""
+    liar.hides = True
+    liar.changes(MAIN, E.SUPPRESSED, lambda event: headed(event, tick=int.from_bytes(b"node1")))
+    await liar.trial.consent("nothing", PEOPLE[:1])
     await liar.trial.ask("node1 question", PEOPLE[:1])
     await liar.trial.settle()
