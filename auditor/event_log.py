@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from auditor.findings import COMPLETENESS, HEADS, Basis, Report
-from auditor.headers import names_session, says_more
+from auditor.headers import Documents, names_session, parties_of, says_more
 from auditor.reading.damage import Damage
 from proxid.errors import MALFORMED, Code, EncodingError, MessageInvalidError, ProxidError
 from proxid.evidence.events import Event, EventType
@@ -46,11 +46,12 @@ class Log:
     Args:
         name: the log's. rules: for each event type the number of its check and its handler.
         hidden: handlers of types that go on by their header alone if their payload does not open.
+        policies: say which names are those of parties.
     """
 
     def __init__(
         self, name: str, rules: Mapping[EventType, tuple[int, Handler]], hidden: Mapping[EventType, Handler],
-        report: Report,
+        report: Report, policies: Documents,
     ) -> None:  # fmt: skip
         self.name = name
         self.next_number = 1
@@ -60,7 +61,7 @@ class Log:
         own = {EventType.DAMAGED: (HEADS, self._damaged), EventType.SUCCEEDED: (HEADS, self._succeeded)}
         self._rules = {**rules, **own}
         self._hidden = hidden
-        self._report = report
+        self._report, self._is_party = report, parties_of(policies)
         self._promised: Mapping[EventType, str] = {}
         """Types that the service promises → the field of the header that names what was asked."""
         self._may_promise: Callable[[str, int, str, bytes], None] = lambda *_: None
@@ -99,7 +100,7 @@ class Log:
         """
         if not names_session(event):
             raise EncodingError("event names a request otherwise than by its hash")
-        if says_more(self.name, event):
+        if says_more(self.name, event, self._is_party):
             self._report.counts["events.newer"] += 1
         form = event.fields.get("v", _FORM)
         if form in range(_FORM, _NEWEST.get(event.type, _FORM) + 1):

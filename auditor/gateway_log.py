@@ -106,7 +106,7 @@ class GatewayLog(Log):
             EventType.ACCESSED: self._rights.accessed_unread,
             EventType.EPOCH_OPENED: self._epoch_opened_unread,
         }
-        super().__init__(GATEWAY, rules, hidden, report)
+        super().__init__(GATEWAY, rules, hidden, report, policies)
         self.promises(PROMISED, sets.promisable.add)
         self.damage.keys = True
 

@@ -98,7 +98,7 @@ class ServiceLog(Log):
             EventType.RELEASED: self._released_unread,
             EventType.EPOCH_OPENED: self._epoch_opened_unread,
         }
-        super().__init__(MAIN_SERVICE, rules, hidden, report)
+        super().__init__(MAIN_SERVICE, rules, hidden, report, policies)
         self.promises({EventType.CONSENT: "message", EventType.RESTRICTED: "word"}, sets.promisable.add)
 
     def take(self, event: Event) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any, cast
 
 from auditor.event_log import Log
 from auditor.findings import COMPLETENESS, GATEWAY, RECEIPTS, SIGNATURES, Basis, Report
@@ -41,6 +42,6 @@ def test_every_row_that_is_believed_has_words_and_is_decided() -> None:
 def test_whoever_turns_many_away_in_one_entry_turns_many_away() -> None:
     report = Report()
     fields = {"v": 3, "rule": "rate_limited", "kind": "links", "count": 500, "sessions": "00" * 32}
-    log = Log(GATEWAY, {}, {}, report)
+    log = Log(GATEWAY, {}, {}, report, cast(Any, None))
     log._turned_away(Event(1, EventType.REFUSED, bytes(16), encode_header(**fields), b""))  # type: ignore[arg-type]
     assert report.believed == {"turned_away": 500} and report.resting(COMPLETENESS)["believed"] == 1

@@ -25,7 +25,7 @@ SAID: dict[str, Any] = {
 
 
 def opened(number: int, epoch: int) -> Event:
-    fields = {"epoch": epoch, "policy": "aa" * 32, "commitment": "", "feeds": ["acme:0", "globex:0"], "last": ""}
+    fields = {"epoch": epoch, "policy": "aa" * 32, "commitment": "cc" * 32, "feeds": ["acme:0", "globex:0"], "last": ""}
     return gone(number, E.EPOCH_OPENED, encode_header(**fields))
 
 

@@ -211,7 +211,7 @@ def test_an_export_older_than_the_last_is_the_auditors_mistake_and_a_newer_short
 def followed(proofs: bool, **damage: Any) -> ReadLog:
     """A log of eight leaves whose successor names the head of six, as an audit has read both."""
     report, nothing = Report(), cast(Any, None)
-    log, verifier = Log("gateway", {}, {}, report), Verifier(ORIGIN, SERVICE.public)
+    log, verifier = Log("gateway", {}, {}, report, cast(Any, None)), Verifier(ORIGIN, SERVICE.public)
     log.damage = Damage(**damage)
     read = ReadLog(log, verifier, None, LAG, report, lambda: NOW, nothing, nothing, nothing)
     read.named.append(signed(LEAVES[:6]).encode())

@@ -1,7 +1,7 @@
 """Promises against a log (check 9): what is late alone is no violation, and what is early enough is looked for."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -30,7 +30,7 @@ class Read:
     def __init__(self, report: Report, sets: Sets, generation: int = 1) -> None:
         self.first = Verifier(FIRST, KEY.public)
         self.generation = generation
-        self.log = Log("gateway", {}, {kind: lambda _: None for kind in EventType}, report)
+        self.log = Log("gateway", {}, {kind: lambda _: None for kind in EventType}, report, cast(Any, None))
         self.log.promises({EventType.CONSENT: "message"}, sets.promisable.add)
         self.compared: list[bytes] = []
 
