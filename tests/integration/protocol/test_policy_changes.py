@@ -221,3 +221,18 @@ async def test_a_policy_below_the_floors_is_a_violation_whoever_accepted_it(tria
     assert main(["policy", "accept", "--config", str(path)]) == 1
     await trial.busy(1)
     assert any("below the auditor's floors (k)" in text for text in texts(await trial.audit()))
+
+
+async def test_what_an_unknown_policy_lets_clocks_differ_by_convicts_nobody(trial: Days) -> None:
+    """A person's clock is a quarter of an hour off, as the new policy allows, which the auditor has not accepted."""
+    for role in SERVICES:
+        path = trial.folder / role / "policy.toml"
+        path.write_text(f"clock_skew = 1200\n{path.read_text()}")
+    trial.take_over()
+    assert await trial.next_day() is None
+    for off in (-1_100.0, 1_100.0):
+        trial.clocks["device"].set = off
+        await trial.busy(1)
+    for state in (False, True):
+        report = await trial.audit(state=state)
+        assert (report.verdict, texts(report)) == (Verdict.UNCHECKED, [])

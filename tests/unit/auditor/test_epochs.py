@@ -213,3 +213,11 @@ def test_a_tick_whose_time_had_not_come_when_requests_came_later_is_not_clean() 
     ticked(told, 1, EPOCHS.start(10) + BUCKET)
     told.times.verify_received(10, int((EPOCHS.start(10) + HOUR) * 1000))
     assert told.verdict() is Verdict.UNCHECKED
+
+
+def test_an_epoch_whose_policy_is_not_known_may_be_open_for_long_and_its_clocks_may_differ_by_days() -> None:
+    told = Told()
+    told.times._policies.named.update({10: b"not known here", 11: b"nor this"})
+    begun = EPOCHS.start(11) + 2 * HOUR
+    told.opened(10).opened(11, at=begun, word=said(begun + 2 * HOUR)).closed(10, at=begun + 1)
+    assert told.verdict() is Verdict.CLEAN
