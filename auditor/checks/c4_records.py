@@ -8,6 +8,7 @@ from auditor.checks.c7_withheld import Asked
 from auditor.event_log import check_of
 from auditor.findings import COMMITS, CONSENT, Report
 from auditor.policies import Policies
+from auditor.skew import epoch_skew
 from proxid.errors import CommitMismatchError, GroupMismatchError
 from proxid.evidence.events import BufferedPayload, Event
 from proxid.protocol.request import ANSWERED, Utterance
@@ -57,7 +58,7 @@ class Records:
         person = self._people.of_prox(payload.prox_id)
         if received is not None:
             self._objected.waits(event, person.prox_id, epoch, payload.session.hex(), received.time_ms)
-        skew = max(self._policies.trust.clock_skew, 0.0 if judge is None else judge.clock_skew)
+        skew = epoch_skew(self._policies, epoch)
         if received is not None and abs(payload.time_ms - received.time_ms) > 1000 * (skew + ANSWERED):
             raise GroupMismatchError("record is of another time than the request")
         if person.epoch != epoch:

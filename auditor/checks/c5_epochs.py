@@ -9,7 +9,7 @@ from typing import Final
 from auditor.checks.c5_held import HeldBack
 from auditor.findings import GATEWAY, GROUPS, MAIN_SERVICE, Basis, Report, Unchecked
 from auditor.policies import Policies, spans
-from auditor.trust import Trust
+from auditor.skew import epoch_grace, epoch_skew
 from proxid.errors import EpochError, GroupMismatchError, ProxidError
 from proxid.evidence.events import Event
 from proxid.protocol.opening import EpochOpening
@@ -188,12 +188,8 @@ class EpochTimes:
     def _end(self, epoch: int) -> int:
         return self._policies.trust.epochs.end(epoch)
 
-    def _trusts(self, epoch: int) -> list[Trust]:
-        judged = self._policies.of(epoch)
-        return [self._policies.trust] if judged is None else [self._policies.trust, judged]
-
     def _skew(self, epoch: int) -> float:
-        return max(_LENIENT, *(trust.clock_skew for trust in self._trusts(epoch)))
+        return max(_LENIENT, epoch_skew(self._policies, epoch))
 
     def _grace(self, epoch: int) -> float:
-        return max(_LENIENT, *(trust.epoch_grace for trust in self._trusts(epoch)))
+        return max(_LENIENT, epoch_grace(self._policies, epoch))

@@ -22,6 +22,7 @@ from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import form_of
 from auditor.findings import COMPLETENESS, MAIN_SERVICE, Basis, Report, Unchecked
 from auditor.policies import Policies
+from auditor.skew import epoch_skew
 from proxid.crypto.sansig import SignedMessage
 from proxid.errors import GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event
@@ -271,8 +272,7 @@ class Withheld:
 
     def _end(self, epoch: int) -> float:
         """Seconds: what was sent before is surely of before the end, by anybody's clock that is let pass."""
-        judge = self._policies.of(epoch) or self._policies.trust
-        return judge.epochs.end(epoch) - 2 * judge.clock_skew
+        return self._policies.trust.epochs.end(epoch) - 2 * epoch_skew(self._policies, epoch)
 
     def finish(self, now: float) -> None:
         """At the end: what was said to be over is, and what the gateway told MS is in its log.
