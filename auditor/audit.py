@@ -15,7 +15,7 @@ from typing import Final
 from auditor.beyond_heads import BeyondHeads
 from auditor.checks.c1_answered import FORKED
 from auditor.checks.c2_erasures import Erasures
-from auditor.checks.c2_expiry import check_expiry
+from auditor.checks.c2_expiry import check_expiry, goes_unsaid
 from auditor.checks.c3_deliveries import Deliveries
 from auditor.checks.c3_links import People
 from auditor.checks.c3_signatures import Signatures
@@ -207,7 +207,7 @@ class Audit:
         self._obligations.check(seen, covered.erased, self.report)
         tell(self._sets, self._people, self._erasures.erased, self._obligations, self.report)
         self._obligations.told.finish(self._policies, self.report)
-        covered.check_cover(self._unopened, self.report)
+        covered.check_cover(self._unopened, self.report, lambda at: goes_unsaid(self._policies, at, self.report))
         self._erasures.check_keys(self._keys, self.report)
         recent = Recent.by(hours._replace(latest=max(hours.latest, self._clock())), settle)
         logs = {read.log.name: read for read in self._reads}

@@ -4,7 +4,10 @@ Events carry no time, so age is counted in epochs, from headers alone: each is v
 opens none without IS's signed word, and IS names none that MS has not opened. Who lies about it needs both.
 """
 
+import math
+from bisect import bisect_right
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Final
 
 from auditor.checks.c2_erasures import Erasures, Expiry
@@ -13,6 +16,32 @@ from auditor.policies import Policies, spans
 
 EARLY: Final = 2 * 86_400.0
 """Seconds by which things may expire ahead: a gateway says so an hour before, and clocks may be a day apart."""
+
+
+_SAID: Final = 2
+"""Epochs that begin before links that have expired must be said to have: the gateway was there, and looks often."""
+
+
+def may_be_gone(policies: Policies, epoch: int, event: int, report: Report) -> bool:
+    """Whether links of an epoch may have expired when an event of the gateway was recorded, said by then or not."""
+    begins = policies.begins[GATEWAY]
+    at = bisect_right(begins, event, key=itemgetter(0))
+    now = policies.trust.epochs.end(begins[at][1]) + EARLY if at < len(begins) else _now(policies, report)
+    return now >= _links_end(policies, epoch)
+
+
+def goes_unsaid(policies: Policies, epoch: int, report: Report) -> bool:
+    """Whether links of an epoch may have expired, and the gateway had no time yet to say so: it or MS was away."""
+    end, start = _links_end(policies, epoch), policies.trust.epochs.start
+    read = report.scope.hours(policies.trust.witness_lag, 0.0).earliest
+    since = sum(start(begun) >= end for begun in policies.told)
+    return since < _SAID and max(read, start(max(policies.told, default=0))) + EARLY >= end
+
+
+def _links_end(policies: Policies, epoch: int) -> float:
+    """Unix seconds; infinite by a document that is not known."""
+    kept = policies.retention(epoch)
+    return math.inf if kept is None else policies.trust.epochs.end(epoch) + kept.links
 
 
 def check_expiry(policies: Policies, erasures: Erasures, seen: int, report: Report) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Final
 
+from auditor.checks.c2_expiry import may_be_gone
 from auditor.checks.c3_links import People
 from auditor.checks.c6_consents import Consents, Standing
 from auditor.checks.c6_sent import check_sent, name_of_person, names_of
@@ -113,8 +114,10 @@ class Drops:
     def _holds(self, drop: Dropped, by_name: dict[bytes, str]) -> bool | None:
         """Whether a reason is one; None if that may still turn out."""
         names = names_of(drop.people)
-        if any(name == _HIDDEN or name in self._people.gone for name in names):
-            self._report.rests(COMPLETENESS, Basis.UNREADABLE)  # whoever was erased may have been the reason
+        hidden = any(name == _HIDDEN or name in self._people.gone for name in names)
+        if hidden or may_be_gone(self._policies, drop.epoch, drop.event, self._report):
+            # Whoever was erased may have been the reason; of whom links have expired the gateway knows no choice.
+            self._report.rests(COMPLETENESS, Basis.UNREADABLE)
             return True
         if drop.reason == "erased":
             return None

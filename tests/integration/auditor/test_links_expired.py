@@ -1,4 +1,4 @@
-"""Links that expire (DESIGN 10.2, 10.4): nobody is accused of what they took with them, by audits that know them still."""
+"""Links that expire (DESIGN 10.2, 10.4): what they took with them accuses nobody, also where an audit knows it."""
 
 from pathlib import Path
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from auditor.checks.c2_erasures import Erasures
-from auditor.checks.c2_expiry import check_expiry
+from auditor.checks.c2_expiry import check_expiry, goes_unsaid, may_be_gone
 from auditor.findings import GATEWAY, MAIN_SERVICE, OPENING, Report
 from auditor.policies import Policies
+from auditor.reading.opening import Unopened
 from auditor.scope import LogScope
 from proxid.evidence.events import EventType, encode_header
 from proxid.runtime.config.anonymiser import Retention
@@ -102,3 +103,28 @@ def test_an_epoch_that_the_other_service_never_opened_makes_nothing_older(logs: 
     logs.open(466, vouched=False)
     logs.expire(GATEWAY, 3675, kind="links", first=100, until=100)
     assert logs.check(105)[0] == [(OPENING, GATEWAY, 3675)]
+
+
+@pytest.mark.parametrize(("now", "begun", "unsaid"), [(300, 0, False), (467, 0, True), (467, 1, True), (468, 2, False)])
+def test_links_that_went_by_their_time_may_be_said_to_have_a_little_later(
+    logs: Logs, now: int, begun: int, unsaid: bool
+) -> None:
+    """The gateway or the main service was away when it was time; of one that was there for two epochs it is a lie."""
+    for epoch in (100, *range(466, 466 + begun)):
+        logs.open(epoch)
+    unopened, report = Unopened(), Report()
+    report.scope.started = now * DAY
+    unopened.add(b"t" * 16, GATEWAY, 12)
+    logs.erasures.check_cover(unopened, report, lambda epoch: goes_unsaid(logs.policies, epoch, report))
+    assert (len(report.violations), len(report.missing)) == ((0, 1) if unsaid else (1, 0))
+
+
+@pytest.mark.parametrize(("event", "now", "gone"), [(12, 500, False), (3672, 466, True), (12, 466, False)])
+def test_whose_links_had_gone_when_something_was_dropped_is_known_by_the_epochs_about_it(
+    logs: Logs, event: int, now: int, gone: bool
+) -> None:
+    for epoch in (100, 101, 466):
+        logs.open(epoch)
+    report = Report()
+    report.scope.started = now * DAY
+    assert may_be_gone(logs.policies, 100, event, report) is gone

@@ -17,6 +17,7 @@ from auditor.findings import CONSENT, GATEWAY, MAIN_SERVICE, Report
 from proxid.errors import ConsentError, RecordMismatchError
 from proxid.evidence.events import Event, EventType, encode_header
 from proxid.protocol.rights import Right
+from tests.unit.auditor.test_expired_events import trusted
 
 EPOCH, PARTY, GRANT = 7, "acme", ("acme", "general", "user_id")
 GROUP = PORTION = (EPOCH, 3, PARTY)
@@ -36,7 +37,7 @@ class Audit:
         people: Any = SimpleNamespace(
             gone=set(), of_prox=lambda prox: SimpleNamespace(user_id=prox.removeprefix("px1")), of_tag=lambda _: None
         )
-        stub: Any = SimpleNamespace(begins={"gateway": []})
+        stub: Any = SimpleNamespace(begins={"gateway": []}, retention=lambda _: None, trust=trusted())
         erasures: Any = SimpleNamespace(erased={}, epochs={})
         self.filing = {
             log: Filing(log, people, erasures, self.sets.filed, self.report) for log in (GATEWAY, MAIN_SERVICE)
