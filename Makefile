@@ -85,7 +85,7 @@ browser:
 demo: classify
 	@mkdir -p out && $(BIN)/proxid demo --html out/demo.html
 
-test: dev java
+test: dev
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow and not peers"
 
 # A minute.
@@ -93,7 +93,7 @@ test-quick: dev
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-profile quick -m "not slow and not peers" $(QUICK)
 
 # Against real programs of others: ten minutes.
-test-peers: $(PEERS) browser
+test-peers: $(PEERS) java browser
 	$(BIN)/python -m pytest -q -m "peers and not slow" tests/peers
 
 # Home Assistant itself, with its own Wyoming integration, before a household's agent: needs Python 3.13 and a C++ compiler.

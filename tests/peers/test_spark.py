@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proxid.errors import ConfigError
 from proxid.lab.release.engines import Engine, open_engine
 from proxid.lab.release.engines.base import EngineSettings
 from proxid.lab.release.items import bounded_histogram, full_histogram
@@ -19,8 +18,10 @@ from proxid.lab.release.sequences import sequence_histogram
 from proxid.lab.release.sessions.counting import click_histogram, click_users
 from proxid.lab.release.source import open_source
 
-pyspark = pytest.importorskip("pyspark")
-needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or newer")
+pytestmark = [
+    pytest.mark.peers,
+    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or newer"),
+]
 
 EXPRESSIONS = {
     "queries": lambda log: bounded_histogram(log, "queries", 3),
@@ -32,9 +33,6 @@ EXPRESSIONS = {
     "first clicks": lambda log: click_histogram(log, 3),
     "click users": lambda log: click_users(log, 1),
 }
-
-
-OTHERS = [name for name in EXPRESSIONS if name != "queries"]
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +76,7 @@ def rows_of(engine: Engine, table: ibis.Table) -> list[tuple[object, ...]]:
     return sorted(tuple(map(plain, row)) for row in zip(*columns, strict=True))
 
 
-@needs_java
-@pytest.mark.parametrize("name", ["queries", *(pytest.param(n, marks=pytest.mark.slow) for n in OTHERS)])
+@pytest.mark.parametrize("name", EXPRESSIONS)
 def test_counts_are_equal_on_both_engines(log_file: Path, spark: Engine, name: str) -> None:
     with open_engine("duckdb") as duckdb, open_source(log_file, duckdb) as here, open_source(log_file, spark) as there:
         assert (here.rows, here.bad_rows) == (there.rows, there.bad_rows)
@@ -88,8 +85,6 @@ def test_counts_are_equal_on_both_engines(log_file: Path, spark: Engine, name: s
         assert found == rows_of(spark, EXPRESSIONS[name](there.log))
 
 
-@needs_java
-@pytest.mark.slow
 def test_parts_of_users_are_equal_on_both_engines(log_file: Path, spark: Engine) -> None:
     with open_engine("duckdb") as duckdb, open_source(log_file, duckdb) as here, open_source(log_file, spark) as there:
         here.only_part(1, 3)
@@ -97,8 +92,3 @@ def test_parts_of_users_are_equal_on_both_engines(log_file: Path, spark: Engine)
         users = rows_of(duckdb, here.log.select("user").distinct())
         assert users == rows_of(spark, there.log.select("user").distinct())
         assert 60 < len(users) < 140  # a third of 300, by hash
-
-
-def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(ConfigError):
-        open_engine("abacus")
