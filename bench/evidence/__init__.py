@@ -8,10 +8,12 @@ the day, with the share of it that is spent in signature checks, by a clock arou
 are. Memory, of all processes, is measured at half of the day too, so that it can be told for a million events: what is
 larger than that is measured, what is smaller goes on as from half to all of it (SQLite's cache, 2 MB, is full long
 before). With `grow=1` also at a tenth and a quarter. The request path is measured with the evidence writer and without
-(plain events left in the store), on two trials in turns.
+(plain events left in the store), on two trials in turns. A round ends when what was asked is with the parties, seconds
+after the answers: else each trial would pay for what the other has still to do. Processor time is what both services
+and their stores took until then, less what they take at rest.
 
 Options: events (100000), people (300), workers (further processes that check signatures; -1, as `proxid audit`), grow
-(0), requests (a round, 1000), rounds (6), path (1; 0 leaves the request path out).
+(0), requests (a round, 1500), rounds (6), path (1; 0 leaves the request path out).
 """
 
 from collections.abc import Mapping

@@ -20,7 +20,7 @@ def run(options: Mapping[str, str]) -> dict[str, Figure]:
     """Measure; raises InputError for an option that is no number."""
     try:
         numbers = {
-            "events": 100_000, "people": 300, "workers": -1, "grow": 0, "requests": 1000, "rounds": 6, "path": 1,
+            "events": 100_000, "people": 300, "workers": -1, "grow": 0, "requests": 1500, "rounds": 6, "path": 1,
         }  # fmt: skip
         numbers |= {key: int(value) for key, value in options.items() if key in numbers}
     except ValueError:

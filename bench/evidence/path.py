@@ -3,6 +3,7 @@
 import asyncio
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +16,14 @@ from bench import Figure
 from bench.gateway import CONCURRENCY, _processor_seconds
 from device_sim.commands.common import open_households
 from device_sim.load import drive, prepare
-from proxid.cli.demo.trial import DemoOptions, DemoTrial
+from proxid.cli.demo.trial import SLOT_SECONDS, DemoOptions, DemoTrial
 
 COST_REACH: Final = 0.15
+_SLOT: Final = SLOT_SECONDS[-1]
+_SHOWN: Final = 4.0
+"""Seconds after a slot has closed in which its records are made, checked, sent and acknowledged."""
+_REST: Final = 10.0
+"""Seconds in which it is measured what a trial costs that is asked nothing."""
 _PLAIN: Final = """
 import asyncio
 from proxid.runtime.evidence_log.writer import EvidenceWriter
@@ -89,11 +95,17 @@ def _busy(trial: DemoTrial) -> float:
     return sum(spent for part, spent in _processor_seconds(trial).items() if part != "client")
 
 
+async def _quiet() -> None:
+    """Until what was asked is with the parties: what waits for its slot comes when that closes."""
+    await asyncio.sleep(_SLOT - time.time() % _SLOT + _SHOWN)
+
+
 async def _measure(
     trials: Mapping[str, DemoTrial], requests: int, rounds: int
 ) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """Of each trial the requests a second of its rounds, and processor seconds in all, less what it takes at rest."""
     rates: dict[str, list[float]] = {name: [] for name in trials}
-    busy = dict.fromkeys(trials, 0.0)
+    busy, seconds = dict.fromkeys(trials, 0.0), dict.fromkeys(trials, 0.0)
     for turn in range(rounds + 1):
         # A machine that gets slower or faster meanwhile does so for both: each goes first in every other round.
         for name, trial in list(trials.items())[:: 1 if turn % 2 else -1]:
@@ -103,10 +115,15 @@ async def _measure(
                         await household.consent(user, "everything")
                 count = requests if turn else requests // 4  # warm up
                 prepared = await prepare(speakers, count)
-                before = _busy(trial)
+                before, begun = _busy(trial), time.monotonic()
                 done = await drive(trial.devices()[0], prepared, CONCURRENCY)
+                await _quiet()  # what comes later is this round's, and would be in the way of the other trial's
                 if turn:
-                    await asyncio.sleep(1.0)  # what the writer still has to do counts too
                     rates[name].append(done.per_second)
                     busy[name] += _busy(trial) - before
+                    seconds[name] += time.monotonic() - begun
+    resting = {name: _busy(trial) for name, trial in trials.items()}
+    await asyncio.sleep(_REST)
+    for name, trial in trials.items():
+        busy[name] -= (_busy(trial) - resting[name]) * seconds[name] / _REST
     return rates, busy
