@@ -89,10 +89,15 @@ def encode(*items: Item) -> bytes:
     append = parts.append
     try:
         for item in items:
-            if type(item) is int:
+            if type(item) is bytes:
+                data = item
+            elif type(item) is str and item.isascii():  # NFC, whatever it says
+                data = item.encode("ascii")
+            elif type(item) is int:
                 append(_LENGTH_AND_U64.pack(8, item))
                 continue
-            data = item if type(item) is bytes else _item(item)
+            else:
+                data = _item(item)
             size = len(data)
             append(_LENGTHS[size] if size < _SHORT else _U32.pack(size))
             append(data)

@@ -15,6 +15,7 @@ CREATE TABLE IF NOT EXISTS members (
 CREATE TABLE IF NOT EXISTS cut (epoch INTEGER, grp INTEGER, party TEXT, tags BLOB, PRIMARY KEY (epoch, grp, party))
 WITHOUT ROWID;
 """
+_NEAR: Final = 4096
 _NAME: Final = 32
 """Hexadecimal digits of a message's hash that it is named by."""
 
@@ -58,6 +59,8 @@ class FiledSets:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        self._near: dict[bytes, Filed] = {}
+        """What was looked for last: what comes of one request stands close together in a log."""
 
     def add(self, asked: str, filed: Filed) -> None:
         """What came first is what counts.
@@ -65,12 +68,23 @@ class FiledSets:
         Args:
             asked: the message's hash, hexadecimal.
         """
-        self._db.execute("INSERT OR IGNORE INTO filed VALUES (?,?,?,?)", (_key(asked), *filed))
+        key = _key(asked)
+        if self._db.execute("INSERT OR IGNORE INTO filed VALUES (?,?,?,?)", (key, *filed)).rowcount:
+            self._keep(key, filed)
 
     def of(self, asked: str) -> Filed | None:
         """None if the gateway's log has no such event."""
-        row = self._db.execute("SELECT tag, event, opens FROM filed WHERE asked=?", (_key(asked),)).fetchone()
-        return None if row is None else Filed(row[0], row[1], bool(row[2]))
+        key = _key(asked)
+        if (near := self._near.get(key)) is not None:
+            return near
+        row = self._db.execute("SELECT tag, event, opens FROM filed WHERE asked=?", (key,)).fetchone()
+        return None if row is None else self._keep(key, Filed(row[0], row[1], bool(row[2])))
+
+    def _keep(self, key: bytes, filed: Filed) -> Filed:
+        if len(self._near) >= _NEAR:
+            self._near.clear()
+        self._near[key] = filed
+        return filed
 
     def other(self, log: str, named: tuple[int, int, str], members: Members) -> Members | None:
         """What the other log says of a group (epoch, group, party), which is forgotten then; if nothing yet, None."""

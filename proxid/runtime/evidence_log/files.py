@@ -23,6 +23,8 @@ from proxid.runtime.whole import write_whole
 
 FRAME: Final = struct.Struct(">II")
 _CHUNK: Final = 1 << 20
+_NEAR: Final = 1 << 12
+"""Bytes that are read at first: most records are shorter."""
 MAX_RECORD: Final = 1 << 26
 
 
@@ -33,11 +35,13 @@ def frame(data: bytes) -> bytes:
 
 def read_record(descriptor: int, offset: int) -> bytes:
     """The record at an offset; raises LogDamagedError."""
-    head = os.pread(descriptor, FRAME.size, offset) if offset < 1 << 63 else b""
-    if len(head) < FRAME.size:
+    near = os.pread(descriptor, _NEAR, offset) if offset < 1 << 63 else b""
+    if len(near) < FRAME.size:
         raise LogDamagedError("a record of the log is missing")
-    length, check = FRAME.unpack(head)
-    data = os.pread(descriptor, length, offset + FRAME.size) if length <= MAX_RECORD else b""
+    length, check = FRAME.unpack_from(near)
+    data = near[FRAME.size : FRAME.size + length]
+    if len(data) < length <= MAX_RECORD:
+        data = os.pread(descriptor, length, offset + FRAME.size)
     if len(data) != length or zlib.crc32(data) != check:
         raise LogDamagedError("a record of the log is damaged")
     return data
