@@ -215,7 +215,7 @@ def _is_hex(value: object, _: IsParty) -> bool:
 
 def _hex(size: int) -> _Form:
     """Lower-case hexadecimal digits of so many bytes."""
-    return lambda value, is_party: _is_hex(value, is_party) and len(str(value)) == 2 * size
+    return _matches(re.compile(f"[0-9a-f]{{{2 * size}}}"))
 
 
 def _word(*words: str) -> _Form:
@@ -225,6 +225,9 @@ def _word(*words: str) -> _Form:
 
 def _matches(pattern: re.Pattern[str]) -> _Form:
     return lambda value, _: isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+_DIGEST: Final = _hex(32)
 
 
 def _listed(form: _Form) -> _Form:
@@ -254,7 +257,7 @@ def _is_waiting(value: object, is_party: IsParty) -> bool:
 def _is_notice(value: object, is_party: IsParty) -> bool:
     """`PARTY:DIGEST`"""
     party, _, digest = str(value).rpartition(":")
-    return is_party(party) and _hex(32)(digest, is_party)
+    return is_party(party) and _DIGEST(digest, is_party)
 
 
 def _is_delivery(value: object, is_party: IsParty) -> bool:
@@ -276,7 +279,7 @@ _FORMS: Final[dict[str, _Form]] = {
     **dict.fromkeys(("begins", "believed"), _is_flag),
     **dict.fromkeys(("left", "raised"), _is_flag_or_whole),
     **dict.fromkeys(("commitment", "owner", "request", "statement", "notice", "digest", "sessions"), _hex(32)),
-    **dict.fromkeys(("message", "session"), _hex(64)),
+    "message": _hex(64),
     **dict.fromkeys(("tombstone", "tag"), _hex(16)),
     **dict.fromkeys(("tags", "forgotten", "entries"), _listed(_hex(16))),
     **dict.fromkeys(("dropped", "removed"), _listed(_is_delivery)),
@@ -297,6 +300,7 @@ _FORMS: Final[dict[str, _Form]] = {
     "reason": _word(*_REASONS),
     "right": _word("object", "resume"),
     "rounds": _listed(_matches(_ROUNDS)),
+    "session": _is_text,  # `names_session` has looked at it
     "store": _word("kept", "lost"),
     "untold": _listed(_is_party),
     "word": _hex(32),
