@@ -303,7 +303,7 @@ _FORMS: Final[dict[str, _Form]] = {
     "session": _is_text,  # `names_session` has looked at it
     "store": _word("kept", "lost"),
     "untold": _listed(_is_party),
-    "word": _hex(32),
+    "word": _matches(re.compile("([0-9a-f]{64})?")),  # none where the gateway was a release of before
 }  # fmt: skip
 _OF_TYPE: Final[dict[EventType, dict[str, _Form]]] = {
     _E.EXPIRED: {"kind": _word("payloads", "links", "feeds")},
