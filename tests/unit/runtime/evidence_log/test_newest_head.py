@@ -63,3 +63,16 @@ async def test_a_log_that_is_behind_is_told_within_the_second() -> None:
     looks.now.monotonic = 101.1
     with pytest.raises(LogFullError):
         await looks.head()
+
+
+async def test_a_machine_that_slept_while_a_head_was_read_looks_again() -> None:
+    """What was promised before it slept is in none of its log yet, and a promise now would say that it is late."""
+
+    class Sleeps(Looks):
+        def _looked(self, task: Any) -> None:
+            super()._looked(task)
+            self.now.monotonic = 700.0
+
+    looks = Sleeps()
+    looks.gate.set()
+    assert await looks.head() == b"7000"
