@@ -72,6 +72,18 @@ async def test_what_is_presented_to_an_auditor_whose_clock_is_wrong_accuses_nobo
         assert (report.violations, report.verdict) == ([], Verdict.UNCHECKED if later > 0 else Verdict.CLEAN)
 
 
+@pytest.mark.parametrize("later", [400.0, DAY])
+async def test_what_is_presented_to_an_auditor_without_a_witness_whose_clock_is_ahead_accuses_nobody(
+    tmp_path: Path, later: float
+) -> None:
+    """No other clock tells: it was not there yet when the audit began, and is looked at by the next one."""
+    async with running(tmp_path) as trial:
+        await trial.busy(1)
+        report = await trial.audit(receipts=meanwhile(trial), later=later, **AS_OPERATED)
+        assert (report.violations, report.verdict) == ([], Verdict.CLEAN)
+        assert report.counts["receipts.recent"] and report.counts["promises.late"]
+
+
 @pytest.mark.parametrize("later", [-HOUR, -400 * DAY])
 async def test_an_epoch_that_is_over_is_so_for_an_auditor_whose_clock_is_behind(tmp_path: Path, later: float) -> None:
     async with running(tmp_path) as trial:
