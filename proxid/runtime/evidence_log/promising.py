@@ -46,15 +46,20 @@ class Promises:
             LogFullError: the log is behind by half the merge delay. StoreError.
             LogDamagedError: none can be read, nor could within half the merge delay.
         """
-        age = self._watch.monotonic - self._read if self._head else math.inf
-        if age > _FRESH / 2:
+        age = self._age()
+        while age > _FRESH / 2:
             # Once for all who ask meanwhile, whichever of them go; in time, since a busy service takes a while for it.
             if self._looking is None:
                 self._looking = asyncio.create_task(self._look())
                 self._looking.add_done_callback(self._looked)
             if age > _FRESH:
                 await asyncio.shield(self._looking)
+            if (age := self._age()) <= MERGE_SECONDS / 2:  # or this machine slept meanwhile
+                break
         return self._head
+
+    def _age(self) -> float:
+        return self._watch.monotonic - self._read if self._head else math.inf
 
     async def _look(self) -> None:
         now = self._watch.monotonic
