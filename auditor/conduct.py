@@ -57,12 +57,12 @@ class AuditCommand:
 def run_audit(options: AuditCommand) -> Report:
     """One audit; raises EvidenceUnreadableError, InputError for receipts or heads that are none, OutputError."""
     config = options.config
-    verify_receipts(options.receipts)
+    held = verify_receipts(options.receipts)
     trust = trust_of(config, options.pipeline and config.pipeline_again)
     if options.keep:  # what the configuration says now stays accepted when it says something else
         PolicyFolder(config.data_dir).accept(config)
     state = _state(options)
-    presented = chain.from_iterable(read_receipts(path) for path in options.receipts)
+    presented = chain.from_iterable(read_receipts(path, held) for path in options.receipts)
     known = [head for path in options.known for head in _heads(path, trust)]
     with sources(options) as (gateway, service, keys), options.progress() as at, _closed(state), _written(state):
         asked = AuditOptions(known=known, receipts=presented, progress=at, workers=options.workers)

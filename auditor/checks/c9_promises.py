@@ -67,8 +67,12 @@ class Promised:
     _given: dict[str, list[_Given]] = field(default_factory=dict)
     _heads: dict[str, set[bytes]] = field(default_factory=dict)
 
-    def take(self, data: bytes) -> None:
-        """One promise: (a); raises ProxidError if no service gave it."""
+    def take(self, data: bytes, late: bool = False) -> None:
+        """One promise: (a); raises ProxidError if no service gave it.
+
+        Args:
+            late: it was not there yet when the audit began.
+        """
         promise, log, head = opened(data, self.trust)
         read = self.logs[log]
         generation = generation_of(promise.log, read.first.name)
@@ -77,7 +81,7 @@ class Promised:
         if promise.log == head.origin:
             self._given.setdefault(promise.log, []).append(_Given(promise.time_ms, head.size, promise.number))
         self._heads.setdefault(log, set()).add(promise.head)
-        self._compare(read, generation, promise)
+        self._compare(read, generation, promise, late)
 
     def is_kept(self, data: bytes) -> bool:
         """One promise, as `take`; whether what it names stands there."""
@@ -94,7 +98,7 @@ class Promised:
         self._given.setdefault(head.origin, []).append(_Given(time_ms, head.size, 0))
         self._heads.setdefault(LOGS[1], set()).add(note)
 
-    def _compare(self, read: ReadLog, generation: int, promise: Promise) -> None:
+    def _compare(self, read: ReadLog, generation: int, promise: Promise, late: bool) -> None:
         if generation > read.generation:
             return  # its head shows a log that is not shown
         log, base = read.log, read.entries_before(generation)
@@ -108,7 +112,7 @@ class Promised:
         if end is not None and place > end:
             self._moved(log, promise, place)
         elif place >= log.next_number:
-            self._late(log, promise)
+            self._late(log, promise, late)
         elif not log.damage.covers(place, place + 1):
             text = f"a {promise.type} was promised at entry {promise.number}, where something else stands"
             self.report.add(RECEIPTS, log.name, place, text)
@@ -122,8 +126,8 @@ class Promised:
         else:
             self.report.add(RECEIPTS, log.name, place, text)
 
-    def _late(self, log: Log, promise: Promise) -> None:
-        if self.recent.holds(promise.time_ms, self.slack + MERGE_SECONDS * 1000):
+    def _late(self, log: Log, promise: Promise, late: bool) -> None:
+        if self.recent.holds(promise.time_ms, self.slack + MERGE_SECONDS * 1000, late):
             self.report.counts["promises.late"] += 1
         else:
             text = f"a {promise.type} was promised at entry {promise.number}, which the log does not have"

@@ -9,7 +9,7 @@ counted too, and shows something when it is presented again.
 """
 
 import base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -40,20 +40,28 @@ from proxid.runtime.provision.revocations import read_revocations
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """One receipt as it was presented; `written_ms` is when at the latest, in Unix milliseconds (0: long ago)."""
+    """One receipt as it was presented.
+
+    Attributes:
+        written_ms: when at the latest, in Unix milliseconds (0: long ago). late: the audit had begun by then.
+    """
 
     kind: str
     session: bytes
     message: bytes
     written_ms: int = 0
+    late: bool = False
 
 
-def read_receipts(path: Path) -> Iterator[Presented]:
+def read_receipts(path: Path, before: Mapping[Path, int] | None = None) -> Iterator[Presented]:
     """The receipts of a file, or of all `receipts.jsonl` and `acknowledgements.jsonl` below a folder.
 
     A file may also be an answer of the enrolment authority that revokes keys.
 
     A last line without an end, which a crash left, is skipped unless it is whole.
+
+    Args:
+        before: how many lines each file held when the audit began; None: as many as now.
 
     Raises:
         InputError: naming the file, and the line if one is no receipt; never what it holds.
@@ -64,28 +72,31 @@ def read_receipts(path: Path) -> Iterator[Presented]:
             yield from (Presented(REVOCATION, b"", one.encode(), written) for one in revoked)
             continue
         *lines, rest = data.split(b"\n")
+        held = len(lines) + 1 if before is None else before.get(file, 0)
         for number, line in enumerate(lines, 1):
-            presented = _presented(line, written)
+            presented = _presented(line, written, number > held)
             if presented is None:
                 raise InputError(f"{file}: line {number} is no receipt")
             yield presented
-        if (last := _presented(rest, written)) is not None:
+        if (last := _presented(rest, written, len(lines) >= held)) is not None:
             yield last
 
 
-def verify_receipts(paths: Iterable[Path]) -> None:
-    """Read all receipts once, before an audit takes its time; raises InputError."""
+def verify_receipts(paths: Collection[Path]) -> dict[Path, int]:
+    """Read all receipts once, before an audit takes its time: how many lines each file holds; raises InputError."""
+    held = {file: _read(file)[0].count(b"\n") for path in paths for file in _files(path)}
     for path in paths:
         for _ in read_receipts(path):
             pass
+    return held
 
 
-def _presented(line: bytes, written_ms: int) -> Presented | None:
+def _presented(line: bytes, written_ms: int, late: bool) -> Presented | None:
     try:
         data = load_json(line)
         message = base64.b64decode(data["message"], validate=True)
         at = int(data.get("time_ms", written_ms))
-        return Presented(str(data["kind"]), bytes.fromhex(data.get("session", "")), message, at)
+        return Presented(str(data["kind"]), bytes.fromhex(data.get("session", "")), message, at, late)
     except MALFORMED:
         return None
 
@@ -223,9 +234,9 @@ class ReceiptCheck:
                 Unchecked(RECEIPTS, GATEWAY, f"{text}: bring it the revocations (docs/keys.md)")
             )
 
-    def _missing(self, time_ms: int, log: str, text: str) -> None:
+    def _missing(self, item: Presented, time_ms: int, log: str, text: str) -> None:
         """What a receipt shows is in no log: a violation, unless it may have come after the heads that were read."""
-        if self._recent.holds(time_ms):
+        if self._recent.holds(time_ms, late=item.late):
             self._report.counts["receipts.recent"] += 1
         else:
             self._report.add(RECEIPTS, log, 0, text)
@@ -236,11 +247,11 @@ class ReceiptCheck:
         if head := response.head_of(signed):
             self._promised.shown(head, time_ms)
         if not self._sets.is_answered(session):
-            self._missing(time_ms, GATEWAY, "a device holds an answer that the log does not show")
+            self._missing(item, time_ms, GATEWAY, "a device holds an answer that the log does not show")
         if self._sets.answered_heads.is_another(session, name_of(signed, Role.SANITIZER)):
             self._report.add(RECEIPTS, GATEWAY, 0, "a device holds another answer than the log shows")
         if not self._sets.is_received(session):
-            self._missing(time_ms, MAIN_SERVICE, "a device holds an answer to a request that was never received")
+            self._missing(item, time_ms, MAIN_SERVICE, "a device holds an answer to a request that was never received")
 
     def _consent(self, item: Presented) -> None:
         signed = _consent(item.message, self._trust)
@@ -248,7 +259,7 @@ class ReceiptCheck:
         said = (blocks[consent.ACK_HASH][:16], int.from_bytes(blocks[consent.ACK_VERSION], "big"))
         if said not in self._acknowledged:
             text = "a device holds a consent's acknowledgement that no log shows"
-            self._missing(signed.header.time_ms, GATEWAY, text)
+            self._missing(item, signed.header.time_ms, GATEWAY, text)
 
     def _epoch(self, item: Presented) -> None:
         key = _epoch_key(item.message, self._trust)
@@ -256,7 +267,7 @@ class ReceiptCheck:
         if logged is None:
             text = "a device holds the key of an epoch that no log shows"
             end = self._trust.epochs.end(key.epoch) * 1000  # the file may be written to long after that
-            self._missing(min(item.written_ms, end), MAIN_SERVICE, text)
+            self._missing(item, min(item.written_ms, end), MAIN_SERVICE, text)
         elif not logged:
             self._report.add(RECEIPTS, MAIN_SERVICE, 0, "a device holds another key of an epoch than the logs show")
 
@@ -264,7 +275,7 @@ class ReceiptCheck:
         receipt = _rights_receipt(item.message, self._trust)
         if not self._erasures.requested(receipt.request):
             text = f"a person holds a receipt of {receipt.right.value} that no log shows"
-            self._missing(receipt.time_ms, GATEWAY, text)
+            self._missing(item, receipt.time_ms, GATEWAY, text)
 
     def _revocation(self, item: Presented) -> None:
         revocation = Revocation.decode(item.message)
@@ -275,11 +286,11 @@ class ReceiptCheck:
         self._openings.judge(item.message)
 
     def _promise(self, item: Presented) -> None:
-        self._promised.take(item.message)
+        self._promised.take(item.message, item.late)
 
     def _delivery(self, item: Presented) -> None:
         ack = acknowledged(item.message, self._trust)
         if not self._sets.is_delivered((ack.epoch, ack.group, ack.party)):
             # It has no time of its own.
             text = "a party claims a group that the log does not show as delivered"
-            self._missing(item.written_ms, GATEWAY, text)
+            self._missing(item, item.written_ms, GATEWAY, text)

@@ -3,6 +3,8 @@
 A receipt says the time of the service that gave it, which may be off by the skew, as the auditor's own clock may. The
 witness's is a third one. What came while it has cosigned nothing may be new, if the auditor's clock is ahead; what says
 a time that has not come accuses nobody unless the witness agrees that it has not, as the auditor's may be behind.
+Without a witness the auditor's clock may be ahead by any time: then what came while it read is new whatever it says,
+and is looked at by the next audit. What was there before it began is in the heads: a service shows none that lacks it.
 """
 
 from dataclasses import dataclass
@@ -39,11 +41,15 @@ class Recent:
         first, last = hours.earliest - settle, hours.latest + max(settle, _AHEAD)
         return cls(int(1000 * first), int(1000 * last), hours.agreed)
 
-    def holds(self, time_ms: int, delay_ms: float = 0) -> bool:
-        """Whether what says a time (Unix milliseconds) may have come so long after it, and so after the heads."""
+    def holds(self, time_ms: int, delay_ms: float = 0, late: bool = False) -> bool:
+        """Whether what says a time (Unix milliseconds) may have come so long after it, and so after the heads.
+
+        Args:
+            late: it was not there yet when the audit began, which no clock has to tell.
+        """
         later = time_ms > self.last and not self.sure
         self.early += later
-        return later or self.first - delay_ms <= time_ms <= self.last
+        return later or (late and not self.sure) or self.first - delay_ms <= time_ms <= self.last
 
     def finish(self, report: Report) -> None:
         """At the end: what says times that have not come, and is in no log."""

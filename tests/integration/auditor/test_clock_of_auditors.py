@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from auditor.checks.c9_receipts import Presented, read_receipts
+from auditor.checks.c9_receipts import Presented, read_receipts, verify_receipts
 from auditor.findings import Report, Verdict
 from proxid.evidence.events import EventType
 from proxid.protocol.rights import Right
@@ -23,11 +23,12 @@ from tests.support.trial import PEOPLE, Trial, running
 def meanwhile(trial: Trial) -> Iterator[Presented]:
     """What is held at the end of an audit, while whose logs were read people went on."""
     loop = asyncio.get_running_loop()
+    before = verify_receipts([trial.folder / "devices", trial.folder / "parties"])
 
     def present() -> Iterator[Presented]:
         asyncio.run_coroutine_threadsafe(_go_on(trial), loop).result(60)
-        yield from read_receipts(trial.folder / "devices")
-        yield from read_receipts(trial.folder / "parties")
+        yield from read_receipts(trial.folder / "devices", before)
+        yield from read_receipts(trial.folder / "parties", before)
 
     return present()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from auditor.checks.c9_receipts import read_receipts, verify_receipts
 from auditor.serving.presented import FILE, Item, PresentedStore
 from proxid.errors import OutputError, RateLimitError
 from proxid.protocol.receipt import DeliveryAck
@@ -60,3 +61,15 @@ def test_two_services_do_not_write_one_folder(tmp_path: Path) -> None:
         pass
     with store(tmp_path):
         pass
+
+
+def test_what_a_file_did_not_hold_when_an_audit_began_came_late(tmp_path: Path) -> None:
+    file, line = tmp_path / "receipts.jsonl", b'{"kind": "consent", "message": "YQ=="}\n'
+    file.write_bytes(2 * line)
+    held = verify_receipts([tmp_path])
+    with file.open("ab") as more:
+        more.write(line + line.rstrip())
+    (tmp_path / "acknowledgements.jsonl").write_bytes(line)
+    came = [one.late for one in read_receipts(tmp_path, held)]
+    assert came == [True, False, False, True, True], "a file that is new, and the end of the one there was"
+    assert not any(one.late for one in read_receipts(tmp_path))
