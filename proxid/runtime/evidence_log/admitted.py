@@ -14,7 +14,7 @@ from typing import Final
 from proxid.errors import MALFORMED, LogDamagedError
 from proxid.jsontext import load_json
 from proxid.regular import regular_text
-from proxid.runtime.evidence_log.files import replace_file
+from proxid.runtime.whole import replace_whole
 
 FILE: Final = "damaged"
 REASONS: Final = ("disk", "power", "copy", "software", "unknown")
@@ -60,7 +60,7 @@ class Admitted:
         rows = [
             json.dumps({"first": r.first, "last": r.last, "reason": r.reason, "logged": r.logged}) for r in self.ranges
         ]
-        replace_file(folder / FILE, "".join(f"{row}\n" for row in rows).encode("ascii"))
+        replace_whole(folder / FILE, "".join(f"{row}\n" for row in rows).encode("ascii"))
 
     def with_more(self, ranges: Iterable[Damage]) -> "Admitted":
         """With further damage."""

@@ -14,12 +14,12 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from proxid.errors import LogDamagedError
-from proxid.runtime.whole import write_whole
+from proxid.runtime.whole import replace_whole
 
 FRAME: Final = struct.Struct(">II")
 _CHUNK: Final = 1 << 20
@@ -123,33 +123,6 @@ def lock_folder(folder: Path, seconds: float = 10.0) -> int:
             time.sleep(0.05)
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Write a small file whole: after a crash it holds the old bytes or the new."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        descriptor = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        try:
-            write_whole(descriptor, data)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        temporary.replace(path)
-        sync_folder(path.parent)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-
-
 def archive(folder: Path, note: bytes, seconds: int) -> None:
     """Keep one head a day (UTC), the first that came: `folder/2026-11-29.note`.
 
@@ -160,4 +133,4 @@ def archive(folder: Path, note: bytes, seconds: int) -> None:
     path = folder / f"{day}.note"
     if not path.exists():
         folder.mkdir(mode=0o700, exist_ok=True)
-        replace_file(path, note)
+        replace_whole(path, note)

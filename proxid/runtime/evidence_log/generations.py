@@ -16,7 +16,8 @@ from proxid.errors import InputError, LogDamagedError, NoteInvalidError
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
 from proxid.evidence.note import Verifier
 from proxid.regular import regular_bytes
-from proxid.runtime.evidence_log.files import lock_folder, replace_file, sync_folder
+from proxid.runtime.evidence_log.files import lock_folder
+from proxid.runtime.whole import replace_whole, sync_folder
 
 FOLDER: Final = "evidence"
 SUCCESSOR: Final = "proxid mend successor --config FILE"
@@ -60,7 +61,7 @@ def mark_version(folder: Path) -> None:
             f"{folder}: the log is of version 1 and is not written to any more; nothing was changed. Begin a "
             f"successor: {SUCCESSOR}"
         )
-    replace_file(path, _VERSION)
+    replace_whole(path, _VERSION)
 
 
 def begin_successor(data_dir: Path, old: Verifier, given: Iterable[Path] = ()) -> tuple[Path, Checkpoint]:
@@ -83,8 +84,8 @@ def begin_successor(data_dir: Path, old: Verifier, given: Iterable[Path] = ()) -
         prepared = data_dir / _NEW
         shutil.rmtree(prepared, ignore_errors=True)
         prepared.mkdir(mode=0o700)
-        replace_file(prepared / PREDECESSOR, note)
-        replace_file(prepared / _VERSION_FILE, _VERSION)
+        replace_whole(prepared / PREDECESSOR, note)
+        replace_whole(prepared / _VERSION_FILE, _VERSION)
         prepared.rename(following)
         sync_folder(data_dir)
     finally:

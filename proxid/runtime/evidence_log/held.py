@@ -18,9 +18,9 @@ from proxid.evidence.checkpoint import Checkpoint, generation_of, open_checkpoin
 from proxid.evidence.merkle import EMPTY_ROOT
 from proxid.evidence.note import Verifier
 from proxid.regular import regular_bytes
-from proxid.runtime.evidence_log.files import replace_file
 from proxid.runtime.evidence_log.generations import HEADS, OWN, SUCCESSOR
 from proxid.runtime.evidence_log.reading import LogReader
+from proxid.runtime.whole import replace_whole
 
 _OTHER: Final = "other.head"
 _BEFORE: Final = "other-{}.head"
@@ -87,8 +87,8 @@ class HeldHeads:
             with suppress(OSError):  # without room the older one stays; it is shown again
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if kept is not None and kept[0] < head[0] and name == _OTHER:
-                    replace_file(self._folder / _BEFORE.format(kept[0]), kept[2])
-                replace_file(self._folder / name, head[2])
+                    replace_whole(self._folder / _BEFORE.format(kept[0]), kept[2])
+                replace_whole(self._folder / name, head[2])
 
     def _compare(self, shown: Head) -> None:
         generation, head, _ = shown

@@ -27,11 +27,12 @@ from proxid.evidence.merkle import EMPTY_ROOT, root_of
 from proxid.evidence.note import Verifier
 from proxid.regular import regular_bytes
 from proxid.runtime.evidence_log.admitted import Admitted, Damage, runs
-from proxid.runtime.evidence_log.files import lock_folder, replace_file, usable
+from proxid.runtime.evidence_log.files import lock_folder, usable
 from proxid.runtime.evidence_log.followed import FollowedLog, expire_followed
 from proxid.runtime.evidence_log.generations import CHECKPOINT, mark_version
 from proxid.runtime.evidence_log.segments import SEGMENT_BYTES, SegmentWriter, parts_of, read_leaves, segment_names
 from proxid.runtime.evidence_log.tree import TreeReader, TreeWriter
+from proxid.runtime.whole import replace_whole
 
 SEGMENTS: Final = "segments"
 TREE: Final = "tree"
@@ -177,7 +178,7 @@ class LeafLog:
             self.unfinished = False
 
     def _sign(self) -> None:
-        replace_file(self.folder / CHECKPOINT, self.head.sign(self._key).encode())
+        replace_whole(self.folder / CHECKPOINT, self.head.sign(self._key).encode())
 
     def said(self, damage: Damage) -> None:
         """Keep that damage which was admitted stands in the log."""

@@ -18,12 +18,13 @@ from proxid.evidence.merkle import (
 )
 from proxid.evidence.note import Note, Verifier
 from proxid.regular import regular_bytes
-from proxid.runtime.evidence_log.files import archive, replace_file
+from proxid.runtime.evidence_log.files import archive
 from proxid.runtime.evidence_log.generations import CHECKPOINT, COSIGNED
 from proxid.runtime.evidence_log.log import SEGMENTS, TREE
 from proxid.runtime.evidence_log.segments import read_leaves
 from proxid.runtime.evidence_log.tree import TreeReader
 from proxid.runtime.observability.metrics import set_cosigned
+from proxid.runtime.whole import replace_whole
 
 
 class LogReader:
@@ -173,7 +174,7 @@ class LogReader:
         folder = self._folder / COSIGNED
         folder.mkdir(mode=0o700, exist_ok=True)
         name = hashlib.sha256(witness.encode()).hexdigest()[:32]
-        replace_file(folder / f"{name}.note", note)
+        replace_whole(folder / f"{name}.note", note)
         archive(folder / name, note, seconds)
 
     @staticmethod

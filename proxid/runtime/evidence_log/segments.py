@@ -19,9 +19,10 @@ from proxid.errors import LogDamagedError, ProxidError
 from proxid.evidence.leaf import Leaf
 from proxid.regular import open_regular, regular_bytes
 from proxid.runtime.evidence_log.admitted import NOTHING, Admitted, runs
-from proxid.runtime.evidence_log.files import AppendFile, append_records, read_record, sync_folder
+from proxid.runtime.evidence_log.files import AppendFile, append_records, read_record
 from proxid.runtime.evidence_log.generations import SUCCESSOR
 from proxid.runtime.evidence_log.places import INDEX, LEAVES, PARTS, Places, committed, locate
+from proxid.runtime.whole import sync_folder
 
 _ENTRY: Final = struct.Struct(">QQ")
 NOWHERE: Final = (1 << 64) - 1

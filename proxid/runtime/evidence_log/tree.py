@@ -12,7 +12,8 @@ from pathlib import Path
 from proxid.errors import LogDamagedError
 from proxid.evidence.merkle import HASH_SIZE, Frontier, node_hash, root_of, subtrees
 from proxid.regular import regular_bytes
-from proxid.runtime.evidence_log.files import AppendFile, replace_file
+from proxid.runtime.evidence_log.files import AppendFile
+from proxid.runtime.whole import replace_whole
 
 
 class TreeWriter:
@@ -90,7 +91,7 @@ class TreeWriter:
             file.close()
         self._levels = []
         for at, roots in enumerate(made):
-            replace_file(self._folder / str(at), b"".join(roots))
+            replace_whole(self._folder / str(at), b"".join(roots))
         self._frontier = Frontier(len(hashes), [made[level][at] for level, at in subtrees(0, len(hashes))])
         self._cut(len(hashes))
 

@@ -16,8 +16,7 @@ from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.hpke import OpeningKey
 from proxid.errors import KeyInvalidError, OutputError
 from proxid.regular import open_regular
-from proxid.runtime.evidence_log.files import replace_file, sync_folder
-from proxid.runtime.whole import write_whole
+from proxid.runtime.whole import replace_whole
 
 SIGNING: Final = "proxid-ed25519-seed"
 OPENING: Final = "proxid-hpke-seed"
@@ -36,31 +35,17 @@ def write_private(path: Path, data: bytes) -> bool:
     Raises:
         OutputError: it cannot be written.
     """
-    # Written under another name first: half a key, as a full disk or a crash leaves it, would be kept as the key.
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    # Half a key, as a full disk or a crash would leave it, would be kept as the key.
     try:
-        if path.exists():
-            return False
-        descriptor = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        try:
-            write_whole(descriptor, data)
-            os.fsync(descriptor)
-            os.link(fresh, path)
-        finally:
-            os.close(descriptor)
-            fresh.unlink()
-        sync_folder(path.parent)
-    except FileExistsError:
-        return False
+        return not path.exists() and replace_whole(path, data, keep=True)
     except OSError:
         raise OutputError(f"{path.name}: the file cannot be created").at(str(path)) from None
-    return True
 
 
 def replace_private(path: Path, data: bytes) -> None:
     """Put a file that its owner alone may read in the place of another, or of none; raises OutputError."""
     try:
-        replace_file(path, data)
+        replace_whole(path, data)
     except OSError:
         raise OutputError(f"{path.name}: the file cannot be written").at(str(path)) from None
 

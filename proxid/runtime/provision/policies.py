@@ -9,7 +9,6 @@ policies/configured      digest of the document that the configuration said when
 
 import fcntl
 import json
-import os
 import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from proxid.protocol.policy import DIGEST_SIZE, PolicyDocument
 from proxid.regular import regular_text
 from proxid.runtime.config.base import GovernedConfig
 from proxid.runtime.config.terms import Grid, Terms, document_of, grid_digest, grid_of, terms_of
+from proxid.runtime.whole import EVERYBODYS, replace_whole
 
 _log = structlog.get_logger(__name__)
 FOLDER: Final = "policies"
@@ -214,12 +214,7 @@ class PolicyFolder:
         path = self.folder / name
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            partial = path.with_name(f"{name}.{os.getpid()}.part")
-            with partial.open("w", encoding="ascii") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
+            replace_whole(path, text.encode("ascii"), EVERYBODYS)
         except OSError:
             raise OutputError(f"{path}: cannot be written") from None
 

@@ -7,7 +7,6 @@ digest by telephone, say). `trust.toml` collects what was imported.
 """
 
 import base64
-import os
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +19,7 @@ from proxid.runtime.config.loading import Section, load_section
 from proxid.runtime.config.trust import PartyKeys, Peer, Server, Trust
 from proxid.runtime.provision import toml
 from proxid.runtime.provision.roles import ROLES, SERVERS
+from proxid.runtime.whole import EVERYBODYS, replace_whole
 
 _SINGLE = {
     "ea": ("enrolment_authority", None),
@@ -145,9 +145,7 @@ def read_public(path: Path, encoding: str = "ascii") -> str:
 
 def write_public(path: Path, text: str) -> None:
     """Replace a file whole; raises OutputError."""
-    temporary = path.with_name(path.name + ".new")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
+        replace_whole(path, text.encode("utf-8"), EVERYBODYS)
     except OSError:
         raise OutputError(f"{path.name}: the file cannot be written").at(str(path)) from None

@@ -1,19 +1,20 @@
-"""Small files are put in their places whole: whoever ends, whoever writes the same at once, whatever the file system."""
+"""Small files are put in their places whole: whoever is killed, or writes the same at once, on any file system."""
 
 import errno
 import os
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from proxid.errors import OutputError
-from proxid.runtime.evidence_log.files import replace_file
 from proxid.runtime.provision.keyfile import replace_private, write_private
 from proxid.runtime.provision.public import write_public
+from proxid.runtime.whole import replace_whole
 
 KEPT = b"first"
 
@@ -22,7 +23,7 @@ def public(path: Path, data: bytes) -> None:
     write_public(path, data.decode("ascii"))
 
 
-WAYS: list[Callable[[Path, bytes], object]] = [write_private, replace_private, replace_file, public]
+WAYS: list[Callable[[Path, bytes], object]] = [write_private, replace_private, replace_whole, public]
 ways = pytest.mark.parametrize("write", WAYS, ids=lambda way: way.__name__)
 
 
@@ -74,18 +75,14 @@ def test_of_two_who_write_at_once_both_know_what_is_there(
     said: dict[bytes, object] = {}
 
     def together(descriptor: int) -> None:
-        try:
+        with suppress(threading.BrokenBarrierError):
             both.wait(0.5)  # if the other may be here, too
-        except threading.BrokenBarrierError:
-            pass
         sync(descriptor)
 
     def one(data: bytes) -> None:
         try:
             said[data] = write(path, data)
-        except OutputError as error:
-            said[data] = error
-        except OSError as error:
+        except (OutputError, OSError) as error:
             said[data] = error
 
     monkeypatch.setattr(os, "fsync", together)

@@ -10,7 +10,8 @@ import pytest
 from proxid.clients.household.receipts import ReceiptBook
 from proxid.errors import OutputError
 from proxid.runtime.entry_file import EntryFile, read_entries
-from proxid.runtime.evidence_log.files import AppendFile, replace_file
+from proxid.runtime.evidence_log.files import AppendFile
+from proxid.runtime.whole import replace_whole
 
 ENTRIES = [{"number": number, "text": "x" * 40} for number in range(3)]
 
@@ -40,7 +41,7 @@ def test_every_line_is_whole_in_small_pieces(tmp_path: Path, monkeypatch: pytest
     log.append(b"l" * 100)
     log.close()
     assert (tmp_path / "segment").read_bytes() == b"l" * 100
-    replace_file(tmp_path / "head", b"h" * 100)
+    replace_whole(tmp_path / "head", b"h" * 100)
     assert (tmp_path / "head").read_bytes() == b"h" * 100
 
 
