@@ -1,6 +1,8 @@
 """The metrics' port: three paths and nothing else; whether it takes requests, and the word for what is missing."""
 
 import http.client
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,15 +11,18 @@ from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.parser import text_string_to_metric_families
 
 from proxid import __version__
-from proxid.runtime.observability import metrics
+from proxid.runtime.observability import endpoint, metrics
 from proxid.runtime.observability.endpoint import Facts, metrics_endpoint, missing
 
+SLOW = 10.0
+"""Seconds that a test waits for what comes at once."""
 
-def asked(port: int | None, path: str, method: str = "GET") -> tuple[int, str]:
+
+def asked(port: int | None, path: str, method: str = "GET", accept: str = "*/*") -> tuple[int, str]:
     assert port is not None
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SLOW)
     try:
-        connection.request(method, path)
+        connection.request(method, path, headers={"Accept": accept})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     finally:
@@ -81,3 +86,42 @@ def test_build_certificates_and_disk_are_shown_and_what_cannot_be_read_is_left_o
     assert 0 < families["proxid_disk_free_bytes"].samples[0].value < families["proxid_disk_size_bytes"].samples[0].value
     nowhere = Facts({}, tmp_path / "none")
     assert not any(family.name.startswith("proxid_disk") for family in nowhere.collect())
+
+
+@pytest.mark.parametrize("version", ["abc", "1", "", "9" * 5000, "1.x.0", "-1"])
+def test_whatever_form_is_asked_for_there_is_an_answer(version: str) -> None:
+    with metrics_endpoint("127.0.0.1:0", Facts()) as port:
+        status, text = asked(port, "/metrics", accept=f"application/openmetrics-text; version={version}")
+    assert status == 200 and "proxid_build_info" in text
+
+
+def is_open(connection: socket.socket) -> bool:
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def test_who_opens_connections_and_says_nothing_takes_no_room_from_others() -> None:
+    with metrics_endpoint("127.0.0.1:0", Facts()) as port:
+        silent = [socket.create_connection(("127.0.0.1", port or 0), timeout=SLOW) for _ in range(3 * endpoint.CALLERS)]
+        assert asked(port, "/healthz") == (200, "ok\n")  # whoever came before was let in before
+        assert sum(map(is_open, silent)) <= endpoint.CALLERS
+        for connection in silent:
+            connection.close()
+
+
+def test_who_says_a_request_slowly_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "SECONDS", 0.2)
+    with (
+        metrics_endpoint("127.0.0.1:0", Facts()) as port,
+        socket.create_connection(("127.0.0.1", port or 0), timeout=0.05) as caller,
+    ):
+        ends = time.monotonic() + SLOW
+        with pytest.raises(OSError, match=r"[Pp]ipe|reset"):
+            while time.monotonic() < ends:
+                caller.sendall(b"G")  # never silent for so long
+                time.sleep(0.01)
