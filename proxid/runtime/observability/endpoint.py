@@ -5,14 +5,16 @@ go by figures that are there anyway and touch neither store nor disk: a probe a 
 """
 
 import os
+import socket
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from platform import python_version
 from socketserver import TCPServer
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, Final, Self
 
 from cryptography import x509
@@ -30,8 +32,10 @@ from proxid.runtime.observability.metrics import FOLDER_VARIABLE
 
 _MISSING: Final = {"proxid_store_away": "store", "proxid_log_blocked": "log", "proxid_clock_doubted": "clock"}
 """Metric that is not 0 → the word for what serving needs and is not there."""
-_SECONDS: Final = 10.0
-"""For which a caller may keep a thread waiting."""
+SECONDS: Final = 10.0
+"""For which a connection may last: a request and its answer."""
+CALLERS: Final = 32
+"""Connections at once: each has a thread, and a descriptor that whoever asks the service itself would lack."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +122,14 @@ def missing(registry: CollectorRegistry) -> list[str]:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = CALLERS
 
     def __init__(self, address: str, registry: CollectorRegistry, facts: Facts) -> None:
         self.registry = registry
         self.facts = CollectorRegistry()
         self.facts.register(facts)
+        self._since: dict[socket.socket, float] = {}
+        self._lock = Lock()
         self.address_family, where = split(address)
         super().__init__(where, _Handler)
 
@@ -130,6 +137,33 @@ class _Server(ThreadingHTTPServer):
         """As the parent's, without asking a name server for the host's name."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """In a thread of its own; if there are too many, the oldest makes room."""
+        with self._lock:
+            if len(self._since) >= CALLERS:
+                self._send_away(next(iter(self._since)))
+            self._since[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        with self._lock:
+            self._since.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Called now and then: who says a request slowly, or reads the answer so, is not waited for."""
+        with self._lock:
+            oldest = time.monotonic() - SECONDS
+            for request in [request for request, since in self._since.items() if since < oldest]:
+                self._send_away(request)
+
+    def _send_away(self, request: socket.socket) -> None:
+        """Whatever its thread waits for fails."""
+        del self._since[request]
+        with suppress(OSError):  # the caller was quicker
+            request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A caller that goes away is nobody's concern, and its address no log line."""
@@ -139,7 +173,6 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
     server_version = "proxid"
     sys_version = ""
-    timeout = _SECONDS
 
     def do_GET(self) -> None:
         """One of the three paths, or 404."""
@@ -157,7 +190,10 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def _metrics(self) -> None:
-        encoder, kind = choose_encoder(self.headers.get("Accept", ""))
+        try:
+            encoder, kind = choose_encoder(self.headers.get("Accept", ""))
+        except (TypeError, ValueError):  # the library compares a version that is no number with one that is
+            encoder, kind = choose_encoder("")
         self._send(200, encoder(_Both(self.server.facts, self.server.registry)), kind)
 
     def _say(self, status: int, text: str) -> None:
