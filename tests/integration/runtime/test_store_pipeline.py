@@ -6,8 +6,11 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from proxid.errors import StoreError
+from proxid.runtime.store.connection import connect, store_errors
 from proxid.runtime.store.pipeline import Command, PipelinedConnection
 
+LONG: Command = ("EVAL", "redis.call('INCR', KEYS[1]) for i = 1, 1e8 do end", 1, "asked")
 SLOW: list[Command] = [("BLPOP", "nothing", 1), ("ECHO", "late")]
 
 
@@ -37,6 +40,22 @@ async def test_a_store_that_takes_too_long_is_given_up(client: Redis, monkeypatc
         await connection.execute(SLOW)
     monkeypatch.undo()
     assert await connection.execute([("ECHO", "next")]) == [b"next"]
+
+
+async def test_a_store_that_takes_too_long_is_not_asked_again(
+    client: Redis, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits for it has the time for one answer; what it hears once it is awake it would do four times."""
+    for limit in ("connection", "pipeline"):
+        monkeypatch.setattr(f"proxid.runtime.store.{limit}.TIMEOUT", 0.1)
+    patient = connect(store_url)
+    for number, ask in enumerate(
+        (lambda: patient.execute_command(*LONG), lambda: PipelinedConnection(patient).execute([LONG])), 1
+    ):
+        with pytest.raises(StoreError), store_errors():
+            await ask()
+        assert await client.get("asked") == b"%d" % number
+    await patient.aclose()
 
 
 async def test_trips_at_once_do_not_get_each_others_answers(client: Redis) -> None:
