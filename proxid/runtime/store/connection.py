@@ -23,13 +23,16 @@ TIMEOUT: Final = 10.0
 
 
 def connect(url: str, max_connections: int = 32) -> Redis:
-    """A client of a `store_url` that returns bytes and retries a lost connection briefly; raises ConfigError."""
-    retry = Retry(ExponentialBackoff(cap=0.2, base=0.01), 3)
+    """A client of a `store_url` that returns bytes and retries a lost connection briefly; raises ConfigError.
+
+    A store that gives no answer in time is not asked again: its callers would have gone by then.
+    """
+    retry = Retry(ExponentialBackoff(cap=0.2, base=0.01), 3, supported_errors=(RedisConnectionError,))
     scheme, _, rest = url.partition("://")
     try:
         client = Redis.from_url(
             f"{_SCHEMES.get(scheme, scheme)}://{rest}", decode_responses=False, max_connections=max_connections,
-            retry=retry, retry_on_error=[RedisConnectionError], socket_timeout=TIMEOUT, socket_connect_timeout=5,
+            retry=retry, socket_timeout=TIMEOUT, socket_connect_timeout=5,
         )  # fmt: skip
         made = client.connection_pool.make_connection()  # which looks at what the URL says behind `?`
     except (ValueError, TypeError, AttributeError):
