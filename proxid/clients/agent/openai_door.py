@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -76,10 +76,13 @@ def _person(request: Request, tokens: Tokens) -> str:
 
 async def _body(request: Request) -> dict[str, Any]:
     data = b""
-    async for part in request.stream():
-        data += part
-        if len(data) > _LARGEST:
-            raise _Unusable(413, "too_large", "the request is larger than 1 MiB")
+    try:
+        async for part in request.stream():
+            data += part
+            if len(data) > _LARGEST:
+                raise _Unusable(413, "too_large", "the request is larger than 1 MiB")
+    except ClientDisconnect:
+        raise _Unusable(400, "broken_off", "the request is not whole") from None
     try:
         body = load_json(data.decode("utf-8"))
     except ValueError:

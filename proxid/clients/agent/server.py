@@ -13,6 +13,7 @@ from proxid.clients.agent.asking import Asking, Recogniser
 from proxid.clients.agent.page.deeds import Deeds
 from proxid.clients.agent.people import Tokens
 from proxid.clients.agent.upkeep import keep_up
+from proxid.clients.agent.visitors import Visitors
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.home import OwnHome
 from proxid.clients.household.household import Household
@@ -74,11 +75,23 @@ def page_listeners(address: str) -> list[socket.socket]:
     return listeners
 
 
-async def _serve_http(application: Any, *listeners: socket.socket) -> None:
+async def _serve_http(application: Any, visitors: Visitors, *listeners: socket.socket) -> None:
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    # No access log: it would say who asked when.
-    settings = uvicorn.Config(application, log_config=None, access_log=False, lifespan="off")
+    class Counted(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            visitors.came(transport, lambda: self.cycle is not None and not self.cycle.response_complete)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            visitors.went(self.transport)
+            super().connection_lost(exc)
+
+    # No access log: it would say who asked when. Nor a warning for each who sends what is no HTTP.
+    settings = uvicorn.Config(
+        application, http=Counted, log_config=None, log_level="error", access_log=False, lifespan="off"
+    )
     await uvicorn.Server(settings).serve(sockets=[*listeners])
 
 
@@ -137,18 +150,19 @@ def _open_doors(
     from proxid.clients.agent.page.app import application
     from proxid.clients.agent.page.codes import Codes
 
-    settings, users = config.agent, deeds.users
+    settings, users, visitors = config.agent, deeds.users, Visitors()
     names = [door.uri for door in settings.wyoming]
     for door in settings.wyoming:
-        tasks.create_task(wyoming_door.serve(door, asking, [config.locale.partition("-")[0]]))
+        tasks.create_task(wyoming_door.serve(door, asking, [config.locale.partition("-")[0]], visitors))
     if page:
         port = int(page[0].getsockname()[1])
         codes = Codes(config.data_dir, users)
         codes.forget()
-        tasks.create_task(_serve_http(application(deeds, codes, port), *page))
+        tasks.create_task(_serve_http(application(deeds, codes, port), visitors, *page))
         names.append(f"http://localhost:{port}/")
     if settings.openai is not None:
         listener, host, port = _listener(settings.openai)
-        tasks.create_task(_serve_http(openai_door.application(asking, Tokens(config.data_dir, users)), listener))
+        door_of_tokens = openai_door.application(asking, Tokens(config.data_dir, users))
+        tasks.create_task(_serve_http(door_of_tokens, visitors, listener))
         names.append(f"http://{host}:{port}/v1")
     return names

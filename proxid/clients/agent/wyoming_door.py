@@ -17,6 +17,7 @@ from wyoming.server import AsyncEventHandler, AsyncServer
 
 from proxid import __version__
 from proxid.clients.agent.asking import Asking
+from proxid.clients.agent.visitors import Visitors
 from proxid.clients.household.doors import WyomingDoor
 from proxid.errors import MALFORMED
 from proxid.runtime.observability.metrics import AGENT_DROPPED
@@ -46,16 +47,22 @@ class _Door(AsyncEventHandler):
         asking: Asking,
         user: str,
         languages: list[str],
+        visitors: Visitors,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         super().__init__(_Bounded(reader), writer)  # type: ignore[arg-type]
         self._asking, self._user, self._languages = asking, user, languages
+        self._visitors, self._is_asked = visitors, False
+        visitors.came(writer.transport, lambda: self._is_asked)
 
     async def run(self) -> None:
         """Until the connection ends, or somebody sends what is no event: the library believes its form, too."""
-        with suppress(EOFError, *MALFORMED):
-            await super().run()
+        try:
+            with suppress(EOFError, *MALFORMED):
+                await super().run()
+        finally:
+            self._visitors.went(self.writer.transport)
 
     async def handle_event(self, event: Event) -> bool:
         if Describe.is_type(event.type):
@@ -64,7 +71,9 @@ class _Door(AsyncEventHandler):
             heard = Transcript.from_event(event)
             heard.text.encode()  # what is no text of Unicode is nothing that anybody said
             AGENT_DROPPED.labels("context").inc(len(heard.context or ()))
+            self._is_asked = True
             said = await self._asking.ask(self._user, heard.text)
+            self._is_asked = False
             answer = NotHandled(text=said.text) if said.home else Handled(text=said.text)
             await self.write_event(answer.event())
         return True
@@ -81,11 +90,11 @@ def _info(languages: list[str]) -> Info:
     return Info(handle=[HandleProgram(name="proxid", models=[model], **about)])
 
 
-async def serve(door: WyomingDoor, asking: Asking, languages: list[str]) -> None:
+async def serve(door: WyomingDoor, asking: Asking, languages: list[str], visitors: Visitors) -> None:
     """Listen until cancelled; raises OSError where that is not possible."""
     server = AsyncServer.from_uri(door.uri)
     # Not `run`: it takes SIGTERM away from the agent, whose other doors would stay open.
-    await server.start(partial(_Door, asking, door.user, languages))
+    await server.start(partial(_Door, asking, door.user, languages, visitors))
     try:
         await asyncio.get_running_loop().create_future()
     finally:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -82,12 +82,15 @@ def _to(path: str) -> RedirectResponse:
 
 
 async def _fields(request: Request) -> Fields:
-    """A form's; of fields that come twice the last, of what is no form nothing."""
+    """A form's; of fields that come twice the last, of what is no form, or not all of it, nothing."""
     data = b""
-    async for piece in request.stream():
-        data += piece
-        if len(data) > _LARGEST:
-            return {}
+    try:
+        async for piece in request.stream():
+            data += piece
+            if len(data) > _LARGEST:
+                return {}
+    except ClientDisconnect:
+        return {}
     if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
         return {}
     try:

@@ -25,6 +25,7 @@ from proxid.clients.agent.openai_door import application
 from proxid.clients.agent.page.codes import Codes
 from proxid.clients.agent.people import Tokens
 from proxid.clients.agent.server import _listener, serve
+from proxid.clients.agent.visitors import Visitors
 from proxid.clients.household.config import DeviceConfig
 from proxid.clients.household.doors import AgentSettings, WyomingDoor
 from proxid.errors import Code, ConfigError, InputError, OversizedError, RefusedError, UpstreamError
@@ -173,7 +174,7 @@ async def test_a_home_that_does_not_know_how_has_something_to_say(house: House, 
     """What comes with `not-handled` is spoken."""
     file = tmp_path / "ann.sock"
     listener = WyomingDoor(uri=f"unix://{file}", user="ann")
-    door = asyncio.create_task(wyoming_door.serve(listener, Asking(house, Commands()), ["en"]))
+    door = asyncio.create_task(wyoming_door.serve(listener, Asking(house, Commands()), ["en"], Visitors()))
     async with asyncio.timeout(20):
         while not file.exists():  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0)
@@ -231,7 +232,7 @@ async def test_a_wyoming_door_leaves_signals_to_the_agent_and_its_socket_to_nobo
     loop.add_signal_handler(signal.SIGTERM, came.set)
     try:
         door = WyomingDoor(uri=f"unix://{path}", user="ann")
-        task = asyncio.create_task(wyoming_door.serve(door, Asking(House(), None), ["en"]))
+        task = asyncio.create_task(wyoming_door.serve(door, Asking(House(), None), ["en"], Visitors()))
         async with asyncio.timeout(10):
             while not path.exists():  # noqa: ASYNC110 - nothing signals it
                 await asyncio.sleep(0)

@@ -16,6 +16,7 @@ from wyoming.handle import Handled
 
 from proxid.clients.agent import wyoming_door
 from proxid.clients.agent.asking import Asking
+from proxid.clients.agent.visitors import Visitors
 from proxid.clients.household.doors import WyomingDoor
 
 PLANTED = "zanzibarquetzal"
@@ -60,7 +61,7 @@ async def test_what_is_no_event_ends_its_connection_alone(tmp_path: Path, caplog
     path, faults = tmp_path / "door.sock", list[dict[str, Any]]()
     asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context))
     door = WyomingDoor(uri=f"unix://{path}", user="ann")
-    task = asyncio.create_task(wyoming_door.serve(door, Asking(House(), None), ["en"]))
+    task = asyncio.create_task(wyoming_door.serve(door, Asking(House(), None), ["en"], Visitors()))
     with caplog.at_level(logging.DEBUG):
         async with asyncio.timeout(30):
             while not path.exists():  # noqa: ASYNC110 - nothing signals it
