@@ -6,18 +6,23 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from proxid.errors import ConfigError, StoreError
 from proxid.runtime.folder import MAX_SOCKET_PATH, make_private, socket_path
+from proxid.runtime.store import embedded
 from proxid.runtime.store.connection import MIN_VERSION, connect, verify_server
 from proxid.runtime.store.embedded import EmbeddedStore
 from proxid.runtime.store.resolve import Server, available_servers, carried_server, version_of
 
 DEADLINE = 30.0
+COMMANDS = 20_000
 
 
 def client(store: EmbeddedStore) -> redis.Redis:
@@ -111,7 +116,8 @@ async def answers(store: EmbeddedStore) -> bool:
 
 CHILD = """
     import sys, pathlib, redis
-    from proxid.runtime.store.embedded import EmbeddedStore
+    from proxid.runtime.store import embedded
+from proxid.runtime.store.embedded import EmbeddedStore
     store = EmbeddedStore(pathlib.Path(sys.argv[1]))
     store.start()
     redis.Redis(unix_socket_path=str(store.socket)).set("k", "v")
@@ -196,3 +202,56 @@ def test_full_store_refuses_writes_and_evicts_nothing(tmp_path: Path) -> None:
             for i in range(1000):
                 connection.set(f"k{i}", bytes(50_000))
         assert connection.get("k0") == bytes(50_000)
+
+
+class LongToLoad(EmbeddedStore):
+    """Takes a moment for each command that was written; says that it loads after each thousand."""
+
+    def _configuration(self) -> str:
+        return f"{super()._configuration()}key-load-delay 50\n"
+
+
+def asked(store: EmbeddedStore) -> redis.Redis:
+    """Says what it hears, and does not ask until it hears something else."""
+    return redis.Redis(unix_socket_path=str(store.socket), retry=Retry(NoBackoff(), 0))
+
+
+@pytest.fixture
+def much(tmp_path: Path) -> Path:
+    """A store's folder that takes seconds to load."""
+    with EmbeddedStore(tmp_path / "store", "everysec") as store:
+        writing = client(store).pipeline(transaction=False)
+        for number in range(COMMANDS):
+            writing.set(f"k{number}", number)
+        writing.execute()
+    return tmp_path / "store"
+
+
+def test_a_store_that_still_loads_is_waited_for(much: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much it holds: each start that gave up would begin from the first byte again."""
+    monkeypatch.setattr(embedded, "START_SECONDS", 0.5)
+    with LongToLoad(much, "everysec") as store:
+        assert client(store).dbsize() == COMMANDS
+
+
+def test_one_that_a_killed_parent_left_loading_is_told_to_end(much: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left, deadline = LongToLoad(much, "everysec"), time.monotonic() + DEADLINE
+
+    def until_it_loads(store: EmbeddedStore) -> None:
+        while time.monotonic() < deadline:
+            try:
+                asked(store).ping()
+                raise AssertionError("it has loaded everything: give it more")
+            except redis.BusyLoadingError:
+                return
+            except redis.ConnectionError:  # it does not listen yet
+                continue
+
+    with monkeypatch.context() as patched:
+        patched.setattr(EmbeddedStore, "_wait_ready", until_it_loads)
+        left.start()
+    assert left._lock is not None
+    os.close(left._lock)  # as the kernel does with what a killed process held
+    monkeypatch.setattr(embedded, "STOP_SECONDS", 1.0)
+    with EmbeddedStore(much, "everysec") as store:
+        assert client(store).dbsize() == COMMANDS
