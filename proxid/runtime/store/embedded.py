@@ -27,7 +27,7 @@ from proxid.runtime.process.parent import die_with_parent
 from proxid.runtime.store.resolve import resolve_server
 
 START_SECONDS: Final = 60.0
-"""How long a server may take to load its data before it counts as failed."""
+"""How long a server may say nothing before it counts as failed; loading its data, which it says, may take longer."""
 STOP_SECONDS: Final = 15.0
 _WATCH_SECONDS: Final = 0.1
 _POLL_SECONDS: Final = 0.01
@@ -187,8 +187,11 @@ class EmbeddedStore:
         while time.monotonic() < deadline:
             if self._process is None or self._process.poll() is not None:
                 raise StoreError(f"store ended while it was starting: {self._last_words()}")
-            if _answers(self.socket):
+            answers = _answers(self.socket)
+            if answers:
                 return
+            if answers is None:
+                deadline = time.monotonic() + START_SECONDS
             time.sleep(_POLL_SECONDS)
         raise StoreError("store did not answer in time")
 
@@ -209,13 +212,15 @@ def _client(socket: Path) -> redis.Redis:
     return redis.Redis(unix_socket_path=str(socket), socket_timeout=1, socket_connect_timeout=1, retry=once)
 
 
-def _answers(socket: Path) -> bool:
+def _answers(socket: Path) -> bool | None:
+    """Whether a server answers; None if it says that it is loading its data."""
     client = _client(socket)
     try:
         return bool(client.ping())
+    except redis.BusyLoadingError:
+        return None
     except (redis.RedisError, OSError):
-        # Not listening yet, or still loading its data.
-        return False
+        return False  # it does not listen yet
     finally:
         client.close()
 
@@ -233,9 +238,9 @@ def _stop_leftover(lock: Path, socket: Path) -> int:
 
 
 def _ask_to_end(socket: Path) -> bool:
-    client = _client(socket)
+    if _answers(socket) is False:
+        return False
     with suppress(redis.RedisError, OSError):
-        client.ping()
-        client.shutdown(nosave=True)
+        _client(socket).shutdown(nosave=True)
         return True
     return False

@@ -22,7 +22,7 @@ from proxid.runtime.store.embedded import EmbeddedStore
 from proxid.runtime.store.resolve import Server, available_servers, carried_server, version_of
 
 DEADLINE = 30.0
-COMMANDS = 20_000
+COMMANDS = 40_000
 
 
 def client(store: EmbeddedStore) -> redis.Redis:
@@ -116,8 +116,7 @@ async def answers(store: EmbeddedStore) -> bool:
 
 CHILD = """
     import sys, pathlib, redis
-    from proxid.runtime.store import embedded
-from proxid.runtime.store.embedded import EmbeddedStore
+    from proxid.runtime.store.embedded import EmbeddedStore
     store = EmbeddedStore(pathlib.Path(sys.argv[1]))
     store.start()
     redis.Redis(unix_socket_path=str(store.socket)).set("k", "v")
@@ -207,8 +206,11 @@ def test_full_store_refuses_writes_and_evicts_nothing(tmp_path: Path) -> None:
 class LongToLoad(EmbeddedStore):
     """Takes a moment for each command that was written; says that it loads after each thousand."""
 
+    moment = 10
+    """Microseconds."""
+
     def _configuration(self) -> str:
-        return f"{super()._configuration()}key-load-delay 50\n"
+        return f"{super()._configuration()}key-load-delay {self.moment}\n"
 
 
 def asked(store: EmbeddedStore) -> redis.Redis:
@@ -236,6 +238,7 @@ def test_a_store_that_still_loads_is_waited_for(much: Path, monkeypatch: pytest.
 
 def test_one_that_a_killed_parent_left_loading_is_told_to_end(much: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left, deadline = LongToLoad(much, "everysec"), time.monotonic() + DEADLINE
+    left.moment = 200
 
     def until_it_loads(store: EmbeddedStore) -> None:
         while time.monotonic() < deadline:
@@ -252,6 +255,6 @@ def test_one_that_a_killed_parent_left_loading_is_told_to_end(much: Path, monkey
         left.start()
     assert left._lock is not None
     os.close(left._lock)  # as the kernel does with what a killed process held
-    monkeypatch.setattr(embedded, "STOP_SECONDS", 1.0)
+    monkeypatch.setattr(embedded, "STOP_SECONDS", 5.0)
     with EmbeddedStore(much, "everysec") as store:
         assert client(store).dbsize() == COMMANDS
