@@ -1,6 +1,7 @@
 """Heads that others bring: only what a service signed, contradicting ones side by side, and not without end."""
 
 import errno
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -54,7 +55,7 @@ def test_who_brings_heads_hears_that_there_is_no_room(exchange: Exchange, monkey
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "no space left")
 
-    for method in ("write_text", "unlink"):
+    for where, method in ((os, "write"), (Path, "unlink")):
         with monkeypatch.context() as patched, pytest.raises(OutputError):
-            patched.setattr(Path, method, full)
+            patched.setattr(where, method, full)
             exchange.take("auditor/second", [head(size) for size in range(1, KEPT + 3)])
