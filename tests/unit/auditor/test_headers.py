@@ -65,6 +65,7 @@ KNOWN: list[tuple[str, EventType, dict[str, Any]]] = [
     (GATEWAY, E.ERASED, {"dropped": ["20000/3/acme"], "removed": ["1/2/globex"], "forgotten": [], "last": ""}),
     (GATEWAY, E.REFUSED, {"kind": "links", "limit": 60, "sessions": HASH, "rule": "rate_limited"}),
     (GATEWAY, E.EXPIRED, {"kind": "feeds", "count": 3}),
+    (MAIN_SERVICE, E.RESTRICTED, {"begins": True, "word": ""}),  # of an earlier gateway
     (MAIN_SERVICE, E.SUPPRESSED, {"kind": "unknown", "reason": "rejected", "pipeline": "fixed-1", "v": 2}),
     (MAIN_SERVICE, E.RELEASED, {"audience": "general|acme:user_id,globex:alias", "raised": False, "group": 3}),
     (MAIN_SERVICE, E.BATCHED, {"rounds": ["Home/news:12,6:3", "Home/travel::0"], "withheld": 3}),
