@@ -4,15 +4,21 @@ import dataclasses
 import json
 from typing import Any
 
+from gateway.identity import Screener
 from gateway.store.links import LinkSteps
+from proxid.clients.household.config import DeviceConfig
+from proxid.clients.household.rights import RightsClient
 from proxid.crypto.identity import Enrolment
 from proxid.evidence.events import EnrolledPayload, EventType, LinkedPayload
 from proxid.protocol.rights import Right
+from proxid.runtime.config import load
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from proxid.runtime.provision.keyfile import load_signing_key
 from tests.integration.gateway.test_keys_of_people import at_home, revoke, taken
 from tests.integration.gateway.test_rights import rights
 from tests.support.lies import GATEWAY, Liar, keys_kept_live, lie, store_of
+from tests.support.lies_epochs import DAY, patiently
+from tests.support.lies_unsaid import HOUR, early, later
 from tests.support.trial import PEOPLE
 
 E = EventType
@@ -130,3 +136,58 @@ async def gateway_gives_a_persons_name_to_another_key(liar: Liar) -> None:
     user.enrolment = Enrolment.issue(PEOPLE[1], user.key.public, 1, key)
     await other.session(PEOPLE[1])
     await other.close()
+
+
+def takes_what_is_not_fresh(liar: Liar) -> None:
+    liar.patch.setattr(Screener, "verify_fresh", lambda *_: None)
+
+
+async def asks(liar: Liar, right: Right, when: float) -> None:
+    """Somebody's signed request says a time, so many seconds from now."""
+    wall = liar.trial.clocks["gateway"].wall
+    config = load(DeviceConfig, liar.trial.folder / "devices/household-1/device.toml")
+    client = RightsClient(config, liar.trial.device, lambda: wall() + when)
+    await client.exercise(right, PEOPLE[0])
+    await client.close()
+
+
+@lie(3, quick=True)
+async def gateway_shows_somebodys_data_by_a_request_of_days_before(liar: Liar) -> None:
+    """Which it had kept, and answered nothing."""
+    liar.hides = True
+    takes_what_is_not_fresh(liar)
+    await liar.trial.busy(1)
+    await asks(liar, Right.ACCESS, -3 * DAY)
+
+
+@lie(3)
+async def gateway_shows_somebodys_data_by_a_request_for_later(liar: Liar) -> None:
+    """Signed to spare."""
+    liar.hides = True
+    takes_what_is_not_fresh(liar)
+    await liar.trial.busy(1)
+    await asks(liar, Right.ACCESS, 3 * DAY)
+    await liar.trial.ask("node3 question", PEOPLE[1:3])
+    await liar.trial.settle()
+
+
+@lie(3)
+async def gateway_puts_a_choice_into_effect_that_was_made_hours_before(liar: Liar) -> None:
+    """The person had been told that it could not be, and knows of no choice that they made since."""
+    liar.hides = True
+    takes_what_is_not_fresh(liar)
+    await early(liar)
+    await later(liar, 3 * HOUR, "node1 question", PEOPLE[1])
+    liar.trial.clocks["device"].set -= 2 * HOUR
+    await patiently(lambda: liar.trial.consent("nothing", PEOPLE[:1]))
+
+
+@lie(3)
+async def gateway_carries_an_objection_out_when_it_likes(liar: Liar) -> None:
+    """People asked and were answered for hours, and it was not taken up before."""
+    liar.hides = True
+    takes_what_is_not_fresh(liar)
+    await early(liar)
+    for _ in range(5):
+        await later(liar, HOUR, "node1 question", PEOPLE[1])
+    await asks(liar, Right.OBJECT, -4.5 * HOUR)

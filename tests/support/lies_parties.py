@@ -169,6 +169,20 @@ async def gateway_never_sends_the_notice_of_an_objection(liar: Liar) -> None:
     await goes_on(liar, (PEOPLE[0], *PEOPLE[2:]))
 
 
+@lie(7)
+async def gateway_keeps_a_group_from_a_party_that_gets_others(liar: Liar) -> None:
+    """So it chooses what a party has of whom: nothing says that it was sent, nor that it was dropped."""
+    liar.hides = True  # the party may have asked for what is behind it
+    honest = GatewayStore.take
+
+    async def take(self: GatewayStore, party: str, after: int, limit: int) -> Any:
+        return await honest(self, party, max(after, 1) if party == "acme" else after, limit)
+
+    liar.patch.setattr(GatewayStore, "take", take)
+    await liar.trial.busy(1)
+    await goes_on(liar, PEOPLE)
+
+
 @unseen("notices")
 async def gateway_keeps_a_notice_from_a_party_that_does_not_come_again(liar: Liar) -> None:
     await liar.trial.busy(1)
