@@ -18,6 +18,7 @@ from auditor.checks.c7_completeness import Sets
 from auditor.checks.c7_entries import Dropped
 from auditor.checks.c7_shown import entry
 from auditor.checks.c8_obligations import Obligations
+from auditor.checks.c8_told import NOTICE_SECONDS
 from auditor.findings import COMPLETENESS, GATEWAY, Basis, Report, Unchecked
 from auditor.policies import Policies
 from proxid.crypto.sansig import SignedMessage
@@ -27,6 +28,11 @@ PATIENCE: Final = 2
 """Epochs that begin before what was said to be under way must have been recorded."""
 
 _HIDDEN: Final = bytes(16)
+_KEPT_BACK: Final = """
+SELECT COUNT(*) FROM deliveries JOIN (
+    SELECT party, MAX(epoch) AS newest FROM deliveries WHERE sent IS NOT NULL GROUP BY party
+) USING (party) WHERE released IS NOT NULL AND COALESCE(sent, delivered, dropped) IS NULL AND newest - epoch >= :apart
+"""
 
 
 def patience(policies: Policies, epoch: int) -> float:
@@ -87,6 +93,7 @@ class Drops:
             text = f"{invalid} groups, portions or contents were dropped as invalid, and hold as the main service"
             what = "released them: it sent others than it logged, or the gateway kept them back"
             self._report.missing.append(Unchecked(COMPLETENESS, "", f"{text} {what}"))
+        self._verify_sent()
         waiting, found = 0, self._sets.undecided()
         if not found:
             return
@@ -104,6 +111,14 @@ class Drops:
                 self._report.add(COMPLETENESS, GATEWAY, drop.event, text)
         if waiting:
             text = f"{waiting} groups were dropped for objections or erasures that are not recorded yet"
+            self._report.missing.append(Unchecked(COMPLETENESS, GATEWAY, text))
+
+    def _verify_sent(self) -> None:
+        """What came for a party long before what it was sent was sent or dropped, too, unless it asked for less."""
+        apart = 1 + math.ceil(NOTICE_SECONDS / self._policies.trust.epochs.seconds)
+        if kept := self._sets.rows(_KEPT_BACK, {"apart": apart})[0][0]:
+            text = f"{kept} groups, portions or contents wait for parties that were sent what is of days later"
+            text += ": the gateway keeps them back, or the party passed them over"
             self._report.missing.append(Unchecked(COMPLETENESS, GATEWAY, text))
 
     def _until(self, event: int) -> float:
