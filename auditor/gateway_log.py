@@ -17,7 +17,7 @@ from auditor.checks.c8_obligations import Obligations
 from auditor.event_log import Log, check_of, form_of, is_acknowledged
 from auditor.findings import COMPLETENESS, CONSENT, ERASURE, GATEWAY, GROUPS, OPENING, SIGNATURES, Basis, Report
 from auditor.policies import Policies
-from auditor.rights_events import RightsEvents
+from auditor.rights_events import RightsEvents, RightsState
 from proxid.crypto.identity import Enrolment, Link
 from proxid.crypto.sansig import Role
 from proxid.encoding import decode_int, decode_text
@@ -44,10 +44,10 @@ PROMISED: Final = {
 """Which events the gateway promises, and the field of the header that names what was asked."""
 
 GatewayState = tuple[
-    Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes], dict[str, int], SplitDeliveriesState,
+    Consents, set[tuple[bytes, int]], dict[str, Person | None], set[bytes], RightsState, SplitDeliveriesState,
     LimitsState, tuple[int, bytes],
 ]  # fmt: skip
-"""Consents, acknowledged ones, whose open requests are, expired links, parties not told, SENT, limits, who entered."""
+"""Consents, acknowledged ones, whose open requests are, expired links, rights, SENT, limits, who entered."""
 
 
 class GatewayLog(Log):
@@ -126,12 +126,13 @@ class GatewayLog(Log):
 
     def state(self) -> GatewayState:
         """For storing."""
-        own = (self.consents, self.acknowledged, self._asked, self.unlinked, self._rights.untold)
+        own = (self.consents, self.acknowledged, self._asked, self.unlinked, self._rights.state())
         return *own, self._split.state(), self._limits.state(), self._filing.entered
 
     def restore(self, state: GatewayState) -> None:
         """Go on from a state."""
-        self.consents, self.acknowledged, self._asked, unlinked, self._rights.untold = state[:5]
+        self.consents, self.acknowledged, self._asked, unlinked, rights = state[:5]
+        self._rights.restore(rights)
         split, limits, self._filing.entered = state[5:]
         self._limits.restore(limits)
         self._split.restore(split, self.consents)
@@ -188,6 +189,7 @@ class GatewayLog(Log):
                 self._split.took_back(*taken, *self.consents.taken_at(prox_id, version))
             return
         person, vector = self._tuples.consent(payload)
+        self._rights.asked.taken(event.number, SanitizedPair.decode(payload.message).original.header.time_ms)
         self._report.checked[CONSENT] += 1
         with check_of(CONSENT):
             message = SanitizedPair.decode(payload.message).original
@@ -242,6 +244,7 @@ class GatewayLog(Log):
         self._tuples.answered(pair, bytes.fromhex(session), person)
         self._sets.answered_heads.logged(session, name_of(pair.sanitized, Role.SANITIZER))
         self._people.answered(time_ms or 0, forwarded or 0)
+        self._rights.asked.answered(time_ms or 0, forwarded or 0)
         if response.blocks_of(pair.original) == response.BLOCKS:
             self._sets.answered_heads.take(response.head_of(pair.original))
         else:

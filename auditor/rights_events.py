@@ -5,6 +5,7 @@ from typing import Final
 
 from auditor.checks.c2_erasures import Erasures
 from auditor.checks.c2_expiry import EARLY
+from auditor.checks.c3_asked import Asked, AskedState
 from auditor.checks.c3_links import People
 from auditor.checks.c6_consents import Consents
 from auditor.checks.c6_split import SplitDeliveries
@@ -13,6 +14,7 @@ from auditor.checks.c8_told import LEAVING
 from auditor.event_log import check_of, form_of
 from auditor.findings import CONSENT, ERASURE, GATEWAY, SIGNATURES, Basis, Report, Unchecked
 from auditor.policies import Policies
+from auditor.skew import longest_skew
 from proxid.crypto.identity import Enrolment
 from proxid.crypto.revocation import Revocation, revoked_info
 from proxid.errors import MessageInvalidError, RecordMismatchError
@@ -23,10 +25,15 @@ _TOLD: Final = 3
 """The form of OBJECTED that says how the main service was told."""
 
 
+RightsState = tuple[dict[str, int], AskedState]
+"""Parties not told, and when people asked."""
+
+
 class RightsEvents:
     """Handlers; they raise as `Log` expects.
 
     Attributes:
+        asked: when people asked for it.
         untold: parties that were not told of an erasure → number of ERASED: they have left in the next epoch.
     """
 
@@ -42,6 +49,16 @@ class RightsEvents:
         self._policies = policies
         self._report = report
         self.untold: dict[str, int] = {}
+        self.asked = Asked(lambda: longest_skew(policies))
+
+    def state(self) -> RightsState:
+        """For storing."""
+        return self.untold, self.asked.state()
+
+    def restore(self, state: RightsState) -> None:
+        """Go on from a state."""
+        self.untold, asked = state
+        self.asked.restore(asked)
 
     def verify_form(self, said: bool) -> None:
         """A log that says which epochs were opened is of version 2: its events say what those of version 2 do."""
@@ -56,6 +73,7 @@ class RightsEvents:
         """ERASED; who was."""
         self._report.rests(ERASURE, Basis.COUNTERSIGNED)
         tags, request, enrolment = self._erasures.took_effect(event)
+        self.asked.carried_out(event.number, request.time_ms)
         with check_of(ERASURE):
             self._people.verify_held(enrolment, event.number, request.time_ms)
         left = self._left_out(request.user_id, tags)
@@ -118,6 +136,7 @@ class RightsEvents:
         self._report.rests(SIGNATURES, Basis.COUNTERSIGNED)
         disclosure = self._erasures.disclosed(event, Right.OBJECT, Right.RESUME)
         request = RightsRequest.decode(disclosure.request)
+        self.asked.carried_out(event.number, request.time_ms)
         self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number, request.time_ms)
         if event.fields["right"] != request.right.value:
             raise MessageInvalidError("event names another right than the request")
@@ -164,6 +183,7 @@ class RightsEvents:
         if before:  # which an entry of the first form does not say of itself
             self._report.older("accessed")
         asked = RightsRequest.decode(disclosure.request).time_ms
+        self.asked.taken(event.number, asked)
         self._people.verify_held(Enrolment.decode(disclosure.enrolment), event.number, asked)
         self.exercised(Right.ACCESS.value)
 
@@ -177,7 +197,8 @@ class RightsEvents:
         self._people.revoked(revocation, int(str(event.fields["time"])), event.number)
 
     def finish(self) -> None:
-        """At the end: who was not told of an erasure is not about to leave."""
+        """At the end: who was not told of an erasure is not about to leave; and what was asked at other times."""
+        self.asked.finish(self._report)
         leaving = len(self.untold.keys() & set(self._policies.newest_parties()))
         if leaving:
             self._report.missing.append(Unchecked(ERASURE, GATEWAY, LEAVING.format(leaving)))

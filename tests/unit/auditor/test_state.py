@@ -16,6 +16,7 @@ KEY = OpeningKey(bytes(range(96)))
 
 def nothing() -> Saved:
     times: tuple[set[int], int, int, bool, int, set[int]] = (set(), -1, -1, False, 0, set())
+    from auditor.checks.c3_asked import AskedState
     from auditor.checks.c3_ended import EndedState
     from auditor.checks.c3_lost import LostState
     from auditor.checks.c3_seasons import SeasonsState
@@ -34,7 +35,8 @@ def nothing() -> Saved:
     parts = Parts(
         ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, ended, False, lost, SeasonsState(0, [], 0), None),
         ({}, False, {}),
-        (Consents(), set(), {}, set(), {}, ({}, set(), {}, set(), set(), [], [], False, False, {}, [], 0, 0),
+        (Consents(), set(), {}, set(), ({}, AskedState([], 0, [], 0)),
+         ({}, set(), {}, set(), set(), [], [], False, False, {}, [], 0, 0),
          LimitsState({}, 0, False, releases, 0, 0), (0, b"")),
         (set(), ({}, {}, {}, {}, {}, [], -1), {}, {}, ([], False, 0, [], []), {},
          RestrictedState({}, [], [], {}, set(), set(), False)),
