@@ -92,7 +92,10 @@ async def until(condition: object) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL])
+SIGNALS = [pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGTERM, signal.SIGHUP)]
+
+
+@pytest.mark.parametrize("number", [*SIGNALS, signal.SIGKILL])
 def test_parent_takes_its_workers_and_store_along(trial: DemoTrial, number: signal.Signals) -> None:
     deadline = time.monotonic() + DEADLINE
     while set(workers(trial, "gateway")) != {0, 1}:
@@ -102,6 +105,6 @@ def test_parent_takes_its_workers_and_store_along(trial: DemoTrial, number: sign
     if number is signal.SIGKILL:
         child.kill()
     else:
-        assert child.stop() == 0
+        assert child.stop(number) == 0
     assert wait_until_gone(trial.folder / "gateway") == []
     assert processes_under(trial.folder / "main-service") != []

@@ -1,4 +1,4 @@
-"""A command that is ended by SIGTERM or Ctrl-C leaves nothing half-written, and has the status of other tools."""
+"""A command that is ended by a signal leaves nothing half-written, and has the status of other tools."""
 
 import signal
 import subprocess
@@ -17,7 +17,10 @@ def writing(folder: Path) -> bool:
     return any(path.name.endswith(".part") for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+OTHERS = [pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGTERM)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, *OTHERS])
 def test_a_release_that_is_ended_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     log = tmp_path / "log.tsv"
     # Few texts, which are soon filed, in many rows: it is the writing that is to be ended.
@@ -35,6 +38,22 @@ def test_a_release_that_is_ended_leaves_nothing(tmp_path: Path, number: signal.S
         assert child.wait(SECONDS) == 128 + number
         assert child.stderr is not None and b"Traceback" not in child.stderr.read()
     assert [path.name for path in tmp_path.iterdir()] == ["log.tsv"]
+
+
+def test_a_terminal_that_goes_ends_nothing_that_was_told_not_to_hear_of_it() -> None:
+    heard = subprocess.run(
+        [sys.executable, "-c", _UNDER_NOHUP], capture_output=True, text=True, timeout=SECONDS, check=True
+    )
+    assert heard.stdout.split() == ["True", "False"]
+
+
+_UNDER_NOHUP = """
+import signal
+from proxid.runtime.process.ended import ending_signals
+print(signal.SIGHUP in ending_signals())
+signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+print(signal.SIGHUP in ending_signals())
+"""
 
 
 def test_a_command_called_in_process_leaves_the_handlers_as_they_were() -> None:
