@@ -18,6 +18,7 @@ from proxid.errors import ConfigError, EvidenceUnreadableError, HistoryForkedErr
 from proxid.evidence.checkpoint import WITNESS, origin
 from proxid.evidence.note import Verifier
 from proxid.runtime.config.loading import load
+from proxid.runtime.process.ended import ending_signals
 from proxid.runtime.provision.keyfile import load_signing_key
 from proxid.runtime.transport.channel import TlsFiles
 
@@ -39,7 +40,7 @@ def command(path: Path, every: float, once: bool, as_json: bool) -> int:
     config = load(WitnessConfig, path)
     logs = _logs(config)
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ending_signals():
         signal.signal(number, lambda *_: stop.set())
     forked: set[str] = set()
     waiting: set[str] = set()

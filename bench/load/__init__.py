@@ -22,8 +22,8 @@ relative to it.
                                       `refusal_seconds` of one minute
     gateway_store_bytes_per_request   memory of the gateway's store that a request leaves when parties have acknowledged
                                       all, and what ends by itself (nonces, answers, rates) has ended
-    restart_s_at_100k_people          from the start of a gateway to serving, with `people` linked in its store; of five the
-                                      median
+    restart_s_at_100k_people          from the start of a gateway to serving, with `people` linked in its store; the
+                                      median of five
 
 Options: seconds (60), share (0.3), abuse_seconds (40), refusal_seconds (40), requests (1000, for the store),
 people (100000), part (`overload`: all of this; `soak`, `growth`, `idle`: the modules of these names say what), streams

@@ -1,7 +1,7 @@
 """Entry point of the `proxid` command: a group that imports a subcommand only when it is used.
 
 Exit status: 0 done, 1 a check failed (an audit violation, say), 2 could not be done; 141, as for any tool, when whoever
-read its output went away, 143 and 130 after SIGTERM and Ctrl-C.
+read its output went away, 143 and 130 after SIGTERM and Ctrl-C (129 when its terminal goes).
 """
 
 import errno

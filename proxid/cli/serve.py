@@ -7,7 +7,6 @@ import asyncio
 import importlib
 import json
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator
@@ -28,6 +27,7 @@ from proxid.runtime.config import ServiceConfig, load
 from proxid.runtime.observability.endpoint import Facts, metrics_endpoint
 from proxid.runtime.observability.logging import configure_logging
 from proxid.runtime.observability.metrics import FOLDER_VARIABLE
+from proxid.runtime.process.ended import ending_signals
 from proxid.runtime.process.memory import share_heaps
 from proxid.runtime.process.port import shared_port
 from proxid.runtime.process.supervisor import Supervisor, stop_with_parent
@@ -146,7 +146,7 @@ async def _alone(run: _Run) -> None:
 
 async def _with_workers(run: _Run) -> None:
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ending_signals():
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     with tempfile.TemporaryDirectory(prefix="proxid-metrics-") as folder:
         os.environ[FOLDER_VARIABLE] = folder

@@ -1,4 +1,5 @@
-"""How a command ends on SIGTERM or Ctrl-C: what it was writing goes first, then it has the status of other tools.
+"""How a command ends on SIGTERM, Ctrl-C or when its terminal goes: what it was writing goes first, then it has the
+status of other tools.
 
 A service sets handlers of its own and stops gracefully, with status 0.
 """
@@ -9,10 +10,15 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def ending_signals() -> tuple[signal.Signals, ...]:
+    """The signals on which a process ends in order: SIGHUP, too, unless it is ignored, as under `nohup`."""
+    hang_up = () if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else (signal.SIGHUP,)
+    return (signal.SIGTERM, signal.SIGINT, *hang_up)
 
 
 class EndedError(SystemExit):
@@ -45,7 +51,7 @@ def ended_by_signals() -> Iterator[Ending]:
     if not _in_main_thread():
         yield ending
         return
-    before = {number: signal.signal(number, ending) for number in _SIGNALS}
+    before = {number: signal.signal(number, ending) for number in ending_signals()}
     try:
         yield ending
     finally:
@@ -68,7 +74,7 @@ def run_async(main: Coroutine[Any, Any, T], runner: Callable[[Coroutine[Any, Any
             came.append(number)
             task.cancel()
 
-        for number in _SIGNALS if _in_main_thread() else ():
+        for number in ending_signals() if _in_main_thread() else ():
             loop.add_signal_handler(number, cancel, number)
         return await main
 

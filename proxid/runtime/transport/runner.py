@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
@@ -16,6 +15,7 @@ from proxid.errors import ProxidError
 from proxid.runtime.observability.endpoint import Facts, metrics_endpoint
 from proxid.runtime.observability.logging import described
 from proxid.runtime.observability.metrics import set_ready
+from proxid.runtime.process.ended import ending_signals
 from proxid.runtime.transport.health import Health, Reflection
 from proxid.runtime.transport.peers import PeerRegistry
 
@@ -42,7 +42,7 @@ def prepare_interpreter() -> None:
 
 def _stop_on_signals(stop: asyncio.Event) -> None:
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ending_signals():
         loop.add_signal_handler(number, stop.set)
 
 
