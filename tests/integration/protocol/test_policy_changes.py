@@ -53,6 +53,28 @@ async def test_the_form_changes_and_changes_back_and_an_honest_audit_is_clean(tr
     assert anew.counts["entries"] == 3 * len(PEOPLE)
 
 
+async def test_a_party_leaves_while_entries_and_contents_wait_for_it_and_an_honest_audit_is_clean(trial: Days) -> None:
+    await trial.busy(1)
+    going_on = [await trial.audit(state=True)]
+    for parties in (PARTIES, ["acme"]):
+        trial.says(parties, 2, form="split", level=2, bucket="1 d")
+        trial.accept()
+        trial.take_over()
+        assert await trial.next_day() is None
+        if parties != PARTIES:
+            await trial.dropped("globex")
+        await trial.consent()
+        for node in ("news", "travel", "health"):
+            await trial.ask(f"{node} of {len(parties)}")
+        await trial.settle()
+        await trial.receive("acme")  # Globex does not read its feed any more
+        going_on.append(await trial.audit(state=True))
+    anew = await trial.audit()
+    for report in (*going_on, anew):
+        assert (report.verdict, texts(report)) == (Verdict.CLEAN, [])
+    assert anew.counts["dropped.party_left"] >= 2
+
+
 async def test_parties_leave_and_join_and_k_is_raised_and_an_honest_audit_is_clean(trial: Days) -> None:
     await trial.busy(1)
     assert await trial.bundles() == ["acme", "globex"]
