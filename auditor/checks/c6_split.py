@@ -169,6 +169,8 @@ class SplitDeliveries:
         kind, reason, entries = kind_and_number(named[1])[0], str(fields["reason"]), fields.get("entries")
         if kind not in _KINDS or ("audience" not in fields and entries is None and reason in _WHOLE):
             return True
+        if kind == "entries" and entries is None and reason == _LEFT:  # as gateways of before said it, of all of them
+            return True
         if isinstance(entries, list) != (kind == "entries"):
             raise RecordMismatchError("event does not say which entries were dropped, or says it of contents")
         lane = self._told(named, fields)

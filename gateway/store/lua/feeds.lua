@@ -135,7 +135,11 @@ end
 local function gw_drop_left(keys, a)
   local prefix, party = keys[1], a[1]
   local cursors = redis.call('ZRANGE', key(prefix, 'o', party), 0, a[3] - 1)
-  for _, cursor in ipairs(cursors) do drop_group(prefix, party, cursor, 'party_left', a[2]) end
+  for _, cursor in ipairs(cursors) do
+    if redis.call('HGET', key(prefix, 'g', party, cursor), 't') == 'entries' then
+      keep_entries(prefix, party, cursor, function() return 'party_left' end, a[2])
+    else drop_group(prefix, party, cursor, 'party_left', redis.sha1hex(a[2] .. cursor):sub(1, 16)) end
+  end
   return #cursors
 end
 

@@ -77,3 +77,14 @@ def test_the_audience_of_a_portion_is_said_once(split: SplitDeliveries) -> None:
     split.dropped(said[0])
     with pytest.raises(RecordMismatchError):
         split.dropped(said[1])
+
+
+def test_a_gateway_of_before_drops_the_portions_of_a_party_that_left_whole(split: SplitDeliveries) -> None:
+    named = {"epoch": EPOCH, "group": group_number("entries", 1), "party": PARTY, "audience": AUDIENCE}
+    left, taken_back = (
+        Event(8, EventType.DROPPED, bytes(16), encode_header(reason=reason, **named), b"")
+        for reason in ("party_left", "withdrawn")
+    )
+    assert split.dropped(left)
+    with pytest.raises(RecordMismatchError):
+        split.dropped(taken_back)
