@@ -12,6 +12,7 @@ from auditor.checks.c9_receipts import read_receipts
 from auditor.findings import Report
 from auditor.setup import logs_of, trust_of
 from proxid.errors import Code
+from proxid.runtime.clock import ALONE_SECONDS
 from proxid.runtime.evidence_log.stream import counted
 from proxid.runtime.store import connect
 from tests.schedules.doubles import Doubles
@@ -105,7 +106,7 @@ async def _settled(here: World, play: Play, found: Script) -> list[str]:
 async def _answered(here: World, play: Play) -> list[str]:
     """Everybody who was not erased is answered again."""
     begun, waiting = time.monotonic(), [person for person in PEOPLE if person not in play.told.erased]
-    last = ""
+    last, waited = "", False
     while waiting and time.monotonic() - begun < patience():
         for person in list(waiting):
             before = dict(play.told.refused)
@@ -115,6 +116,10 @@ async def _answered(here: World, play: Play) -> list[str]:
             last = str([name for name, n in play.told.refused.items() if n != before.get(name)])
             if Code.EPOCH_KEY_STALE.value in last and play.told.alone:
                 await play.epoch(60.0)
+            both = play.told.clocks >= {*SERVICES} and time.monotonic() - begun > patience() / 2
+            if both and not waited and Code.CLOCK_DOUBTED.value in last:
+                await play.time(ALONE_SECONDS)  # both were set: neither can tell which one stood still meanwhile
+                waited = True
             if Code.NOT_REGISTERED.value in last and person in play.told.erasing:
                 waiting.remove(person)  # erased, and not told so
         for role in SERVICES:

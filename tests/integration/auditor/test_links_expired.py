@@ -34,7 +34,7 @@ async def another_day(trial: Trial, people: tuple[str, ...]) -> None:
     await evening(trial, people)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["pairs", pytest.param("split", marks=pytest.mark.slow)])
 async def test_what_a_party_fetches_after_a_month_is_dropped_and_accuses_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:

@@ -143,3 +143,13 @@ def test_what_was_heard_before_the_machine_started_is_not_taken() -> None:
 
 def test_monotonic_clock_counts_on() -> None:
     assert 0 < uptime() <= uptime()
+
+
+def test_where_both_clocks_were_set_an_hour_tells_that_they_are_right() -> None:
+    """It began by a wrong clock, and heard the other side first when that was wrong: neither is known to have stood."""
+    host = Host(150.0)
+    host.other = -3_600.0
+    host.hear()
+    host.set = host.other = 0.0
+    assert host.pass_time(ALONE_SECONDS / 2) is Doubt.JUMPED
+    assert host.pass_time(ALONE_SECONDS) is None
