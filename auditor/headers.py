@@ -9,7 +9,7 @@ none: it is under nobody's key.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from auditor.checks.c7_reasons import ACCESS, CHANGED, OVER, RECORDS, TEXTS, TOLD
@@ -34,7 +34,7 @@ class Documents(Protocol):
     @property
     def trust(self) -> Trust: ...
     @property
-    def named(self) -> Iterable[int]: ...
+    def named(self) -> Mapping[int, bytes]: ...
     def parties_of(self, epoch: int) -> tuple[str, ...]: ...
 
 
@@ -143,8 +143,16 @@ def says_more(log: str, event: Event, is_party: IsParty) -> bool:
 def parties_of(policies: Documents) -> IsParty:
     """Whether a name is that of a party: one whose keys are known, or that the document of an epoch lists."""
 
+    listed, looked = set[str](), set[int]()
+
     def is_party(name: str) -> bool:
-        return name in policies.trust.party_keys or any(name in policies.parties_of(epoch) for epoch in policies.named)
+        if name in policies.trust.party_keys or name in listed:
+            return True
+        if len(looked) < len(policies.named):  # a document is read once for each epoch that goes by it
+            for epoch in policies.named.keys() - looked:
+                listed.update(policies.parties_of(epoch))
+                looked.add(epoch)
+        return name in listed
 
     return is_party
 

@@ -16,6 +16,7 @@ CREATE TABLE IF NOT EXISTS cut (epoch INTEGER, grp INTEGER, party TEXT, tags BLO
 WITHOUT ROWID;
 """
 _NEAR: Final = 4096
+"""Messages that are remembered beside the database."""
 _NAME: Final = 32
 """Hexadecimal digits of a message's hash that it is named by."""
 

@@ -50,18 +50,19 @@ class Asked:
         """Times that nothing which was answered later has confirmed, Unix seconds, and the events that say them."""
         self._doubted = 0
 
-    @property
-    def _off(self) -> float:
-        return max(_LENIENT, _SKEWS * self._skew())
+    def _are_apart(self, earlier: float, later: float) -> bool:
+        """Whether by more than clocks may differ; by how much that is, every document is asked, so that comes last."""
+        return later - earlier > _LENIENT and later - earlier > _SKEWS * self._skew()
 
     def taken(self, event: int, time_ms: int) -> None:
         """Something was asked for that is recorded as it is taken, at a time (Unix milliseconds)."""
-        self._doubted += time_ms / 1000 < self._latest - self._off
+        self._doubted += self._are_apart(time_ms / 1000, self._latest)
         self._early.append((time_ms // 1000, event))
 
     def carried_out(self, event: int, time_ms: int) -> None:
         """Something was asked for that is recorded once it was carried out."""
-        behind = len(self._hours) - bisect_right(self._hours, int(time_ms / 1000 + self._off) // _HOUR)
+        off = max(_LENIENT, _SKEWS * self._skew())
+        behind = len(self._hours) - bisect_right(self._hours, int(time_ms / 1000 + off) // _HOUR)
         self._doubted += behind >= _HOURS
         self._early.append((time_ms // 1000, event))
 
@@ -76,7 +77,7 @@ class Asked:
         if not self._hours or time // _HOUR > self._hours[-1]:
             self._hours = [*self._hours[1 - _KEPT :], time // _HOUR]
         if self._early:
-            self._doubted += sum(said > time + self._off for said, event in self._early if event < forwarded)
+            self._doubted += sum(self._are_apart(time, said) for said, event in self._early if event < forwarded)
             self._early = [early for early in self._early if early[1] > forwarded]
 
     def finish(self, report: Report) -> None:
