@@ -204,7 +204,7 @@ class Audit:
         self._gateway.finish()
         self._policies.check(self._erasures.epochs.values(), seen, self.report)
         check_expiry(self._policies, self._erasures, seen, self.report)
-        self._obligations.check(seen, covered.erased, self.report)
+        self._obligations.check(seen, covered.erased, self._policies, self.report)
         tell(self._sets, self._people, self._erasures.erased, self._obligations, self.report)
         self._obligations.told.finish(self._policies, self.report)
         covered.check_cover(self._unopened, self.report, lambda at: goes_unsaid(self._policies, at, self.report))

@@ -1,10 +1,10 @@
 """Events of persons' rights in the Identity Screener's log (checks 2 and 8 of DESIGN 10.4)."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from auditor.checks.c2_erasures import Erasures
-from auditor.checks.c2_expiry import EARLY
+from auditor.checks.c2_expiry import EARLY, may_be_gone
 from auditor.checks.c3_asked import Asked, AskedState
 from auditor.checks.c3_links import People
 from auditor.checks.c6_consents import Consents
@@ -23,10 +23,20 @@ from proxid.protocol.rights import Right, RightsRequest
 
 _TOLD: Final = 3
 """The form of OBJECTED that says how the main service was told."""
+_UNPROMISED: Final = "OBJECTED: an objection is recorded without the main service's promise that it was told"
 
 
-RightsState = tuple[dict[str, int], AskedState]
-"""Parties not told, and when people asked."""
+class Lacking(NamedTuple):
+    """What an event says too little of, unless links of these epochs may have expired when it was recorded."""
+
+    rule: int
+    event: int
+    epochs: tuple[int, ...]
+    text: str
+
+
+RightsState = tuple[dict[str, int], AskedState, list[Lacking]]
+"""Parties not told, when people asked, and what events say too little of."""
 
 
 class RightsEvents:
@@ -49,15 +59,16 @@ class RightsEvents:
         self._policies = policies
         self._report = report
         self.untold: dict[str, int] = {}
+        self._lacking: list[Lacking] = []
         self.asked = Asked(lambda: longest_skew(policies))
 
     def state(self) -> RightsState:
         """For storing."""
-        return self.untold, self.asked.state()
+        return self.untold, self.asked.state(), self._lacking
 
     def restore(self, state: RightsState) -> None:
         """Go on from a state."""
-        self.untold, asked = state
+        self.untold, asked, self._lacking = state
         self.asked.restore(asked)
 
     def verify_form(self, said: bool) -> None:
@@ -78,19 +89,25 @@ class RightsEvents:
             self._people.verify_held(enrolment, event.number, request.time_ms)
         left = self._left_out(request.user_id, tags)
         self._obliged(event, tags, request)
-        with check_of(ERASURE):
-            if left:
-                raise RecordMismatchError("an erasure leaves out evidence of who asked for it")
+        self._lacks(ERASURE, event, left, "ERASED: an erasure leaves out evidence of who asked for it")
         self._people.forget_part(request.user_id)
         return request.user_id
 
-    def _left_out(self, user_id: str, tags: set[bytes]) -> bool:
-        """Whether a user has an epoch key, of an epoch whose links are surely kept, that is of none of these tags."""
+    def _left_out(self, user_id: str, tags: set[bytes]) -> tuple[int, ...]:
+        """Epochs in which a user has an epoch key that is of none of these tags."""
         named = {person.prox_id for tag in tags if (person := self._people.of_tag(tag)) is not None}
         own = [person for epoch in self._policies.told if (person := self._people.last_of(user_id, epoch)) is not None]
+        left = (person for person in own if not {person.prox_id, *filter(None, (person.instead,))} <= named)
+        return tuple(person.epoch for person in left)
+
+    def _lacks(self, rule: int, event: Event, epochs: tuple[int, ...], text: str) -> None:
+        """What an event says too little of, unless links of these epochs have surely expired; else see at the end.
+
+        What is carried out once the main service is back after weeks is recorded before an epoch begins that shows it.
+        """
         now = self._policies.trust.epochs.end(max(self._policies.told, default=0)) + EARLY
-        kept = (person for person in own if not self._may_be_gone(person.epoch, now))
-        return any(not {person.prox_id, *filter(None, (person.instead,))} <= named for person in kept)
+        if kept := tuple(epoch for epoch in epochs if not self._may_be_gone(epoch, now)):
+            self._lacking.append(Lacking(rule, event.number, kept, text))
 
     def _may_be_gone(self, epoch: int, now: float) -> bool:
         """Whether links of an epoch may have expired: the log says so an hour before, or later, if nobody asked."""
@@ -150,7 +167,9 @@ class RightsEvents:
             self._report.older("objected")
             return form
         with check_of(CONSENT):
-            restrictions.recorded(request, disclosure.owner_salts, max(self._policies.told, default=-1))
+            lacks = restrictions.recorded(request, disclosure.owner_salts, max(self._policies.told, default=-1))
+        if lacks is not None:
+            self._lacks(CONSENT, event, (lacks,), _UNPROMISED)
         return form
 
     def objected_unread(self, event: Event) -> None:
@@ -197,8 +216,12 @@ class RightsEvents:
         self._people.revoked(revocation, int(str(event.fields["time"])), event.number)
 
     def finish(self) -> None:
-        """At the end: who was not told of an erasure is not about to leave; and what was asked at other times."""
+        """At the end: who was not told of an erasure is not about to leave; what was asked at other times, or lacks."""
         self.asked.finish(self._report)
+        lacking, self._lacking = self._lacking, []
+        for one in lacking:
+            if not all(may_be_gone(self._policies, epoch, one.event, self._report) for epoch in one.epochs):
+                self._report.add(one.rule, GATEWAY, one.event, one.text)
         leaving = len(self.untold.keys() & set(self._policies.newest_parties()))
         if leaving:
             self._report.missing.append(Unchecked(ERASURE, GATEWAY, LEAVING.format(leaving)))

@@ -29,7 +29,7 @@ from proxid.encoding import label
 from proxid.errors import AuditBusyError, AuditStateError, OutputError
 from proxid.regular import open_regular, regular_bytes
 
-VERSION: Final = 52
+VERSION: Final = 53
 STATE: Final = "state"
 _SETS: Final = "sets.*.db"
 _WORKING: Final = "sets-next.db"

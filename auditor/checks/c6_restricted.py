@@ -68,16 +68,16 @@ class Restrictions:
         """Users of OBJECTED from before there were words, and whether they object by it."""
         self._unread = False
 
-    def recorded(self, request: RightsRequest, told: Iterable[tuple[bytes, bytes]], newest: int) -> None:
-        """OBJECTED that names words: one for each PROX_ID of which the main service must have been told.
+    def recorded(self, request: RightsRequest, told: Iterable[tuple[bytes, bytes]], newest: int) -> int | None:
+        """OBJECTED that names words; the epoch of a PROX_ID of which the main service must have been told and was not.
 
         Args:
             told: of each the subject tag and a `Told`; of whom nothing can be read any more, it is taken as it is.
             newest: the epoch that the gateway opened last.
 
         Raises:
-            CredentialError: a word or its promise is missing, of something else, or was named before. ProxidError: a
-                signature or form does not hold.
+            CredentialError: a word or its promise is of something else, or was named before. ProxidError: a signature
+                or form does not hold.
         """
         begins, found = request.right is Right.OBJECT, set[str]()
         for tag, data in told:
@@ -93,15 +93,16 @@ class Restrictions:
                 raise CredentialError("the main service was told of another objection")
             self._named[promise.asked] = "" if person is None else person.prox_id
             self._promises.append(one.promise)
-        if not self._must(request, begins, newest) <= found:
-            raise CredentialError("an objection is recorded without the main service's promise that it was told")
+        last = self._last_of(request, newest)
+        if last is None or {last.prox_id, *filter(None, (last.instead,) if begins else ())} <= found:
+            return None
+        return last.epoch
 
-    def _must(self, request: RightsRequest, begins: bool, newest: int) -> set[str]:
-        """PROX_IDs of the newest epoch in which the person has a key: under these something may wait."""
+    def _last_of(self, request: RightsRequest, newest: int) -> Person | None:
+        """The newest epoch's in which the person has a key: under its PROX_IDs something may wait."""
         first = self._trust.epochs.number(request.time_ms / 1000)
         linked = (self._people.last_of(request.user_id, epoch) for epoch in range(newest, first - 1, -1))
-        last: Person | None = next(filter(None, linked), None)
-        return set() if last is None else {last.prox_id, *filter(None, (last.instead,) if begins else ())}
+        return next(filter(None, linked), None)
 
     def _promise(self, data: bytes) -> Promise:
         """What the main service promised; raises ProxidError."""

@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Final
 
+from auditor.checks.c2_expiry import may_be_gone
 from auditor.checks.c3_links import People
 from auditor.checks.c6_restricted import RestrictedState, Restrictions
 from auditor.checks.c7_completeness import Sets
 from auditor.checks.c8_feeds import Feeds, Stated, named
 from auditor.checks.c8_told import Told, ToldState
 from auditor.findings import ERASURE, MAIN_SERVICE, Report, Unchecked
+from auditor.policies import Policies
 from auditor.trust import Trust
 from proxid.errors import ConsentError, GroupMismatchError, RecordMismatchError
 from proxid.evidence.events import Event, Header
@@ -37,7 +39,7 @@ FeedsState = tuple[list[Stated], bool, int, list[tuple[int, int, str]], list[str
 """What was said of feeds: not confirmed yet, whether, first silence; of the last openings, what is behind."""
 ObligationsState = tuple[
     set[str], ToldState, dict[bytes, int], dict[bytes, int], FeedsState, dict[str, list[tuple[int, int, int]]],
-    RestrictedState,
+    RestrictedState, dict[bytes, tuple[int, int]],
 ]  # fmt: skip
 """The attributes of `Obligations` after `sets`, objections and what MS was told of them last."""
 
@@ -50,7 +52,8 @@ class Obligations:
         objecting: users who object. objections: of each user, those that were made: number of the event that took one
             back, of its own, and time of the request that took it back (Unix milliseconds); 0 where none did.
         told: who is told of what. due: subject tags that MS must have forgotten → number of ERASED.
-        forgotten: those it says it has → number of its own ERASED.
+        forgotten: those it says it has → number of its own ERASED. unkeyed: those that ERASED says it was to forget,
+            and does not cover, as links had expired → their epoch, number of ERASED.
         feeds: what the gateway says of its feeds. restrictions: what MS was told of who objects.
     """
 
@@ -61,6 +64,7 @@ class Obligations:
     objections: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
     due: dict[bytes, int] = field(default_factory=dict)
     forgotten: dict[bytes, int] = field(default_factory=dict)
+    unkeyed: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     told: Told = field(init=False)
     feeds: Feeds = field(init=False)
     restrictions: Restrictions = field(init=False)
@@ -185,7 +189,12 @@ class Obligations:
         if fields.get("v") != 2:
             return
         told = self.told.made(event, _texts(fields, "notices"), _texts(fields, "untold"))
-        self.due.update(dict.fromkeys((bytes.fromhex(tag) for tag in _texts(fields, "forgotten")), event.number))
+        forgotten = {bytes.fromhex(tag) for tag in _texts(fields, "forgotten")}
+        self.due.update(dict.fromkeys(forgotten, event.number))
+        for tag in forgotten & epochs.keys() - tags:
+            person = self.people.of_tag(tag)
+            if person is None or request is None or person.user_id == request.user_id:
+                self.unkeyed.setdefault(tag, (epochs[tag], event.number))
         if request is not None:
             self.objecting.discard(request.user_id)
             self.objections.pop(request.user_id, None)
@@ -208,13 +217,14 @@ class Obligations:
         if not {tag.hex() for tag in last} <= {*_texts(event.fields, "forgotten")}:
             raise RecordMismatchError("an erasure does not say that the main service was to forget")
 
-    def check(self, seen: int, erased: Container[bytes], report: Report) -> None:
+    def check(self, seen: int, erased: Container[bytes], policies: Policies, report: Report) -> None:
         """At the end: MS did its part (3) and no more, and no group vanished (4).
 
         Args:
             seen: the gateway's last event before MS's log was read. erased: subject tags of whom it says were erased.
         """
-        if early := sum(tag not in erased for tag in self.forgotten):
+        unkeyed = {tag for tag, said in self.unkeyed.items() if may_be_gone(policies, *said, report)}
+        if early := sum(tag not in erased and tag not in unkeyed for tag in self.forgotten):
             text = f"it says that it has forgotten {early} people whom the gateway's log has not erased yet"
             report.missing.append(Unchecked(ERASURE, MAIN_SERVICE, text))
         report.checked[ERASURE] += len(self.due)
@@ -236,11 +246,12 @@ class Obligations:
             (self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings, self.feeds.behind),
             self.objections,
             self.restrictions.state(),
+            self.unkeyed,
         )
 
     def restore(self, state: ObligationsState) -> None:
         """Go on from a state."""
-        self.objecting, told, self.due, self.forgotten, feeds, self.objections, restrictions = state
+        self.objecting, told, self.due, self.forgotten, feeds, self.objections, restrictions, self.unkeyed = state
         self.told.restore(told)
         self.restrictions.restore(restrictions)
         self.feeds.stated, self.feeds.spoken, self.feeds.silent, self.feeds.openings, self.feeds.behind = feeds

@@ -35,11 +35,11 @@ def nothing() -> Saved:
     parts = Parts(
         ({}, {}, {}, {}, {}, {}, {}), ({}, {}, {}, set(), {}, {}, ended, False, lost, SeasonsState(0, [], 0), None),
         ({}, False, {}),
-        (Consents(), set(), {}, set(), ({}, AskedState([], 0, [], 0)),
+        (Consents(), set(), {}, set(), ({}, AskedState([], 0, [], 0), []),
          ({}, set(), {}, set(), set(), [], [], False, False, {}, [], 0, 0),
          LimitsState({}, 0, False, releases, 0, 0), (0, b"")),
         (set(), ({}, {}, {}, {}, {}, [], -1), {}, {}, ([], False, 0, [], []), {},
-         RestrictedState({}, [], [], {}, set(), set(), False)),
+         RestrictedState({}, [], [], {}, set(), set(), False), {}),
         ((bytes(32), {}, {}, HeldBack().state()), withheld, set(), ({}, set(), {}, set()), times, ({}, {}),
          (set(), {}, set(), set(), set(), {}), ([], {}, set())),
         ({}, {}, {}, set(), {}, set(), []), ({}, {}, False),
