@@ -41,6 +41,10 @@ BATCH_BYTES: Final = 8 * 1024 * 1024
 """Payloads that a batch of more than LEAST is to hold, judged by the batch before."""
 LINGER: Final = 0.4
 """Seconds between batches: events gather, so that one fsync and one signature serve many."""
+CROWD: Final = 128
+"""Events of a batch for which the pause is as long as LINGER; after one of more it grows with them."""
+PAUSES: Final = 4
+"""Times LINGER that a pause is at most: where many come, as few syncs and signatures a second serve them."""
 SLICE: Final = 8
 """Events that are encrypted at a time: half a millisecond in which nobody is answered."""
 SLICES: Final = 16
@@ -85,6 +89,8 @@ class EvidenceWriter:
         self._rewritten = clock()
         self._count = LEAST
         self._behind = False
+        self._taken = 0
+        """Events of the batch before."""
 
     async def run(self) -> None:
         """Write until cancelled; the store may go away and come back.
@@ -97,9 +103,14 @@ class EvidenceWriter:
             while True:
                 await self._step()
                 if not self._behind:
-                    await asyncio.sleep(self._linger)
+                    await asyncio.sleep(self.pause)
         finally:
             self.log.close()
+
+    @property
+    def pause(self) -> float:
+        """Seconds until the next batch: the more the last one held, the more may gather."""
+        return self._linger * min(max(self._taken / CROWD, 1.0), PAUSES)
 
     async def _step(self) -> None:
         try:
@@ -162,6 +173,7 @@ class EvidenceWriter:
             self._trimmed = False
         first = self.log.size + 1
         rows = await self._whole_steps(first + self._base)
+        self._taken = len(rows)
         if rows:
             events = [_plain(entry, fields, self._base) for entry, fields in rows]
             if [event.number for event in events] != list(range(first, first + len(events))):

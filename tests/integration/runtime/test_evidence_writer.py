@@ -116,6 +116,16 @@ async def test_batches_follow_each_other_while_more_waits_though_they_end_with_a
     await asyncio.gather(task, return_exceptions=True)
 
 
+async def test_after_many_events_more_may_gather(client: Redis, tmp_path: Path) -> None:
+    """What a batch costs whatever it holds (syncs, a signature, calls of the store) is paid as seldom as may be."""
+    found, pauses = writer(client, tmp_path / "log"), []
+    for count in (1, 256, 900, 0):
+        await produce(client, count)
+        pauses.append((await found.write_batch(), round(found.pause, 6)))
+    assert pauses == [(1, 0.001), (256, 0.002), (900, 0.004), (0, 0.001)]
+    found.log.close()
+
+
 @pytest.mark.parametrize(("size", "batches"), [(10, [99, 301]), (100_000, [99, 99, 99, 99, 4])])
 async def test_a_batch_of_large_events_holds_fewer(
     client: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, batches: list[int]
