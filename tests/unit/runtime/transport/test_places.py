@@ -385,3 +385,20 @@ def test_what_nobody_knows_the_time_of_takes_no_places() -> None:
         places.enter(ticket)
         places.leave(ticket, second + 0.5, None)
     assert places.limit == FIRST and places.held == 0
+
+
+def test_a_household_that_asks_alone_has_the_places_again_that_it_had_before_a_slow_moment() -> None:
+    """It has half of them at most: they are used when it holds so many."""
+    house = House(100.0)
+    carry(house.places, 0.0, 12.0, FIRST)
+    assert house.places.limit == FEWEST
+    house.now, again, refused, done = 10.0, [10.0] * 40, 0, 0
+    while house.now < 18:
+        for at in [at for at in again if at <= house.now]:
+            again.remove(at)
+            house.come(person=at)
+        house.step()
+        again += [house.now] * (len(house.done) - done)
+        again += [house.now + PUSHBACK[0]] * (len(house.refused()) - refused)
+        refused, done = len(house.refused()), len(house.done)
+    assert not house.refused(17.0) and house.places.limit >= 80
