@@ -226,8 +226,9 @@ class Places:
             self._usual += (min(took, 2 * SLOW) - self._usual) / self._few
         calm, slow = max(CALM, 1.1 * self._usual), max(SLOW, 1.5 * self._usual)
         if self._took <= calm:
-            # Only what is carried says that more could be. At first one more for each, until that takes a while.
-            if 2 * (self.held + 1) >= self.limit:
+            # Only what is carried says that more could be, and half of the whole places is what one peer may have. At
+            # first one more for each, until that takes a while.
+            if 2 * (self.held + 1) >= int(self.limit):
                 begins = not self._was_too_much and self._took <= CALM / 4
                 more = 1.0 if begins else 8 / self.limit
                 self.limit = min(float(self._most), self.limit + more)
