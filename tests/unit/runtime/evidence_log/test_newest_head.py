@@ -76,3 +76,30 @@ async def test_a_machine_that_slept_while_a_head_was_read_looks_again() -> None:
     looks = Sleeps()
     looks.gate.set()
     assert await looks.head() == b"7000"
+
+
+async def test_a_machine_that_slept_while_many_ask_answers_them() -> None:
+    """Who asks between the end of the look and its being noted waits for another one, and not for ever for that."""
+
+    class Clock:
+        passed, asked = 100.0, 0
+
+        @property
+        def monotonic(self) -> float:
+            self.asked += 1
+            assert self.asked < 100, "it turns in a circle, and nobody else is served"
+            return self.passed
+
+    class Slept(Looks):
+        async def _look(self) -> None:
+            await super()._look()
+            clock.passed = 700.0
+
+    looks, clock = Slept(), Clock()
+    looks._watch = cast(Any, clock)
+    first = asyncio.create_task(looks.head())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    looks.gate.set()
+    then = asyncio.create_task(looks.head())
+    assert await first == b"7000" == await then
