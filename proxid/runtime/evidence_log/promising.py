@@ -49,7 +49,8 @@ class Promises:
         age = self._age()
         while age > _FRESH / 2:
             # Once for all who ask meanwhile, whichever of them go; in time, since a busy service takes a while for it.
-            if self._looking is None:
+            # One that has ended and is not noted yet is waited for no more: the loop would not turn, and note nothing.
+            if self._looking is None or self._looking.done():
                 self._looking = asyncio.create_task(self._look())
                 self._looking.add_done_callback(self._looked)
             if age > _FRESH:
@@ -74,7 +75,8 @@ class Promises:
                 raise
 
     def _looked(self, task: "asyncio.Task[None]") -> None:
-        self._looking = None
+        if self._looking is task:
+            self._looking = None
         if not task.cancelled():
             task.exception()  # whoever asked may have gone
 
