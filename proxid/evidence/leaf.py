@@ -9,8 +9,10 @@ still verifies. A part with an empty tag is for everybody: it names nobody and i
 """
 
 import hashlib
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from proxid.encoding import decode, decode_int, encode, label
@@ -28,6 +30,16 @@ _PART = label("part")
 _CONTEXT = label("part-context")
 _HASH_SIZE: Final = 32
 _TYPES: Final = {kind.value.encode("ascii"): kind for kind in EventType}
+
+# Leaves are made for each request, and their layouts never vary: what of E is the same each time is laid out once.
+_U32: Final = struct.Struct(">I")
+_PART_HEAD: Final = encode(_PART, b"")[: -_U32.size]
+_INDEX_AND_LENGTH: Final = struct.Struct(">IQI")
+_PLACE: Final = struct.Struct(">IQIQI")
+_LENGTH_AND_NUMBER: Final = struct.Struct(">IQ")
+_COMMITMENT: Final = struct.Struct(">III")
+_FOUR: Final = _U32.pack(4)
+_TYPE_ITEMS: Final = {kind: encode(kind.value)[_U32.size :] for kind in EventType}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +68,24 @@ class Part:
 
 
 def part_bytes(tag: bytes, index: int, seal: bytes, body: bytes) -> bytes:
-    """A `Part`, encoded: for who makes many."""
-    return encode(tag, index, seal, body)
+    """A `Part`, encoded: for who makes many. E(tag, index, seal, body)."""
+    index_and_length = _INDEX_AND_LENGTH.pack(8, index, len(seal))
+    return b"".join((_FOUR, _U32.pack(len(tag)), tag, index_and_length, seal, _U32.pack(len(body)), body))
 
 
 def part_hash(part: bytes) -> bytes:
-    """What the header holds of an encoded part, 32 bytes."""
-    return hashlib.sha256(encode(_PART, part)).digest()
+    """What the header holds of an encoded part, 32 bytes: SHA256(E("part", part))."""
+    return hashlib.sha256(_PART_HEAD + _U32.pack(len(part)) + part).digest()
 
 
 def part_context(log: str, number: int, position: int, tag: bytes) -> bytes:
-    """What binds a ciphertext to its place."""
-    return encode(_CONTEXT, log, number, position, tag)
+    """What binds a ciphertext to its place: E("part-context", log, number, position, tag)."""
+    return _context_head(log) + _PLACE.pack(8, number, 8, position, len(tag)) + tag
+
+
+@cache
+def _context_head(log: str) -> bytes:
+    return encode(_CONTEXT, log, 0, 0, b"")[: -_PLACE.size]
 
 
 def _verify_tag(tag: bytes) -> None:
@@ -112,7 +130,12 @@ class LeafHeader:
 
 def header_bytes(number: int, kind: EventType, fields: bytes, parts: Iterable[tuple[bytes, bytes]]) -> bytes:
     """A `LeafHeader`, encoded: for who makes many."""
-    return encode(number, kind.value, fields, *[encode(tag, digest) for tag, digest in parts])
+    commitments = [
+        _COMMITMENT.pack(3 * _U32.size + len(tag) + len(digest), 2, len(tag)) + tag + _U32.pack(len(digest)) + digest
+        for tag, digest in parts
+    ]
+    head = _U32.pack(3 + len(commitments)) + _LENGTH_AND_NUMBER.pack(8, number) + _TYPE_ITEMS[kind]
+    return b"".join((head, _U32.pack(len(fields)), fields, *commitments))
 
 
 def _commitment(data: bytes) -> tuple[bytes, bytes]:

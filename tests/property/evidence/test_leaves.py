@@ -1,5 +1,6 @@
 """Leaves, ratchets and parts: round trips, changed bytes, erased keys, groups of which a part is gone."""
 
+import hashlib
 import random
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxid.crypto.hpke import OpeningKey
+from proxid.encoding import encode, label
 from proxid.errors import EncodingError, PayloadUnreadableError, ProxidError
 from proxid.evidence.events import DeliveredPayload, EventType, ReleasedPayload, encode_header, session_header
 from proxid.evidence.leaf import Leaf, LeafHeader, Part, part_context, part_hash
@@ -84,6 +86,22 @@ def leaf():
     header = LeafHeader(9, EventType.FORWARDED, encode_header(session="ab"), tuple(
         (Part.decode(p).tag, part_hash(p)) for p in parts))  # fmt: skip
     return Leaf(bytes(16), header.encode(), parts), header
+
+
+@given(
+    st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), st.sampled_from(EventType),
+    st.lists(st.binary(max_size=3000), min_size=5, max_size=5), st.sampled_from(["", LOG, "größe"]), st.integers(0, 3),
+)  # fmt: skip
+def test_parts_and_headers_are_laid_out_as_e_lays_them_out(number, index, kind, data, log, count):
+    """docs/design.md, 10.2: each layout as its E(…), built by the one general encoder."""
+    tag, seal, body, fields, digest = data
+    part = Part(tag, index, seal, body).encode()
+    assert part == encode(tag, index, seal, body)
+    assert part_hash(part) == hashlib.sha256(encode(label("part"), part)).digest()
+    assert part_context(log, number, index, tag) == encode(label("part-context"), log, number, index, tag)
+    commitments = [encode(tag, digest)] * count
+    header = LeafHeader(number, kind, fields, ((tag, digest),) * count)
+    assert header.encode() == encode(number, kind.value, fields, *commitments)
 
 
 def test_a_leaf_round_trips_and_its_hash_covers_salt_header_and_hashes_of_parts():
