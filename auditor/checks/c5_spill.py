@@ -54,10 +54,14 @@ class SpilledSet:
 
     def __init__(self, spill: Spill, epoch: int, name: str) -> None:
         self._spill, self._epoch, self._name = spill, epoch, name
+        self._hashed: tuple[object, bytes] = (None, b"")
+        """What was hashed last: whoever adds an item has asked for it before."""
 
     def _hash(self, item: object) -> bytes:
-        parts: tuple[str | bytes, ...] = item if isinstance(item, tuple) else (item,)
-        return self._spill.hash((self._name, *parts))
+        if item != self._hashed[0]:
+            parts: tuple[str | bytes, ...] = item if isinstance(item, tuple) else (item,)
+            self._hashed = (item, self._spill.hash((self._name, *parts)))
+        return self._hashed[1]
 
     def __contains__(self, item: object, /) -> bool:
         return self._spill.get(self._epoch, self._hash(item)) is not None
