@@ -12,7 +12,9 @@ from tests.support.split_house import clean, entries, house, served
 from tests.support.trial import PEOPLE, running
 
 
-@pytest.mark.parametrize("days", [4, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "days", [4, pytest.param(40, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.slow)]
+)
 async def test_a_main_service_that_is_back_after_days_says_whose_all_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: int
 ) -> None:
