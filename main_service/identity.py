@@ -14,7 +14,10 @@ from proxid.runtime.clock import Clocks, ClockWatch
 from proxid.runtime.config.terms import Terms
 
 _SPARE_SECONDS: Final = 31 * 86_400
-"""A service that was away closes its epoch when it is back, and has to know then of whom it is."""
+"""What nothing ends sooner is kept for so long beyond its epoch."""
+_AWAY_SECONDS: Final = 400 * 86_400
+"""A service that was away closes its epoch when it is back, and has to know then of whom it is: else an audit accuses
+it. As long as links are kept, unless a policy says more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +69,17 @@ class Service:
     def kept_for(self, epoch: int) -> int:
         """Seconds from now for which the store keeps what belongs to an epoch.
 
-        The store counts them by its machine's clock: set a day ahead, or away for a month, it must not forget what is
+        The store counts them by its machine's clock: set a day ahead, or away for months, it must not forget what is
         still needed. Once the epoch is closed that ends sooner (`EpochStore.let_go`).
         """
-        return max(0, int(self.epochs.end(epoch) - self.clock() + max(self.grace, self.clock_skew))) + _SPARE_SECONDS
+        return self._left(epoch) + _AWAY_SECONDS
+
+    def marked_for(self, epoch: int) -> int:
+        """The same for what is not of its people's keys and choices, and lasts."""
+        return self._left(epoch) + _SPARE_SECONDS
+
+    def _left(self, epoch: int) -> int:
+        return max(0, int(self.epochs.end(epoch) - self.clock() + max(self.grace, self.clock_skew)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class Subjects:
                 raise CredentialError("word says something else than the message, or is of an unknown key")
         near = self._service.epochs.near(self._service.clock(), self._service.clock_skew)
         # Until every epoch that the PROX_ID may be of is over.
-        ttl = self._service.kept_for(near[-1] if of is None else of.epoch)
+        ttl = self._service.marked_for(near[-1] if of is None else of.epoch)
         key = b"" if of is None else of.evidence_key
         told = Told(prox_id, restricted, ttl, os.urandom(SALT_SIZE), said, key)
         place = await (self._begin(told, of, lost) if restricted else self._store.unrestrict(told))
