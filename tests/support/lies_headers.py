@@ -2,14 +2,18 @@
 
 import dataclasses
 import json
+from typing import Any
 
+from proxid.evidence.checkpoint import Checkpoint
 from proxid.evidence.events import EventType
+from proxid.evidence.note import NoteSignature
 from proxid.protocol.rights import Right
+from proxid.runtime.evidence_log import generations
 from proxid.runtime.evidence_log.encryptor import PlainEvent
 from tests.support.lies import GATEWAY, MAIN, Liar, lie
 from tests.support.lies_epochs import headed, next_day
 from tests.support.lies_unsaid import another, exercise
-from tests.support.trial import PEOPLE
+from tests.support.trial import PEOPLE, run_command
 
 E = EventType
 
@@ -139,3 +143,24 @@ async def service_says_a_number_of_what_never_waited(liar: Liar) -> None:
     await liar.trial.consent("nothing", PEOPLE[:1])
     await liar.trial.ask("node1 question", PEOPLE[:1])
     await liar.trial.settle()
+
+
+@lie(7)
+async def gateway_writes_under_the_head_that_its_successor_names(liar: Liar) -> None:
+    """In a line more than its own signature's, as a witness's is."""
+    liar.hides = True
+    trial, honest = liar.trial, generations.predecessor
+
+    def written(*given: Any) -> tuple[Checkpoint, bytes]:
+        head, note = honest(*given)
+        return head, note + NoteSignature("node0", b"ques", b"tion").encode().encode()
+
+    liar.patch.setattr(generations, "predecessor", written)
+    await trial.busy(1)
+    await trial.audit()  # waits until all of that is in the log
+    await trial.halt(GATEWAY)
+    config = trial.folder / GATEWAY / f"{GATEWAY}.toml"
+    assert await run_command("mend", "successor", "--config", str(config)) == 0
+    await trial.serve(GATEWAY)
+    await trial.ask("node1 question")
+    await trial.settle()

@@ -106,6 +106,14 @@ def test_a_late_cosignature_is_not_checked() -> None:
     assert log.read(4, cosigned(LEAVES[:4])) == [] and log.report.violations == []
 
 
+def test_a_cosignature_of_a_time_that_has_not_come_is_not_checked() -> None:
+    """Whoever was given one by a witness whose clock was ahead could show that head as the newest until then."""
+    log = Reading()
+    (text,) = log.read(4, cosigned(LEAVES[:4], NOW + LAG + 1))
+    assert "time that has not come" in text
+    assert log.read(4, cosigned(LEAVES[:4], NOW + LAG)) == [] and log.report.violations == []
+
+
 def test_a_recent_cosignature_of_less_than_was_read_without_it_does_not_do() -> None:
     """Else a service could show an auditor a head that it never shows the witness, and then go on with an older one."""
     log = Reading()
