@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from auditor.checks.c1_heads import HeadCheck, HeadRules
+from auditor.checks.c1_heads import HeadCheck, HeadRules, says_more
 from auditor.event_log import Log
 from auditor.findings import HEADS, OPENING, Report, Unchecked
 from auditor.reading.belongs import shown_head
@@ -312,11 +312,12 @@ class ReadLog:
         """What the next log says of this one; None if it names no head, which is a violation."""
         try:
             said = named_head(following, self.log.name)
-            open_checkpoint(said.note, self.rules.log)
+            note = open_checkpoint(said.note, self.rules.log)[1]
         except (EncodingError, NoteInvalidError, ValueError) as error:
             why = error.rule if isinstance(error, ProxidError) else "it is malformed"
             self.report.once(HEADS, self.log.name, f"a successor log names no head of the log before it: {why}")
             return None
+        self.report.counts["events.newer"] += says_more(note, self.witness)
         return said
 
     def base_of(self, generation: int) -> int:

@@ -5,6 +5,7 @@ what its own tree comes to. Heads that others have seen (a witness's, another au
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,6 +34,14 @@ class HeadRules:
     log: Verifier
     witness: Verifier | None = None
     lag: float = 120.0
+
+
+def says_more(note: Note, witness: Verifier | None) -> bool:
+    """Whether under a head of the log's more stands than its own signature, and a cosignature that holds."""
+    cosigned = False
+    with suppress(ProxidError):
+        cosigned = witness is not None and verify_cosignature(note, witness) > 0
+    return len(note.signatures) > 1 + cosigned
 
 
 @dataclass(slots=True)
@@ -136,18 +145,24 @@ class HeadCheck:
             return
         now = self.clock() if heads.time is None else heads.time
         # A log that stands still is cosigned again too: whoever shows yesterday's shows yesterday's cosignature.
-        recent, found = -1, False
+        recent, found, ahead = -1, False, False
         for data in heads.cosigned:
             seconds = self._cosignature(data, witness)
             if seconds is None:
                 continue
             found = True
             head = self._known(source, latest, data, "the head that the witness cosigned")
-            if head is not None and now - seconds <= self._rules.lag:
+            # One of tomorrow would be recent until then, whatever is kept back meanwhile.
+            ahead |= seconds - now > self._rules.lag
+            if head is not None and abs(now - seconds) <= self._rules.lag:
                 recent = max(recent, head.size)
         if recent < 0:
             # A witness that was away and a service that hides a cosignature look alike: neither is clean.
             text = "the witness has cosigned no recent head" if found else "no head is cosigned by the witness"
+            if ahead:
+                text = (
+                    "the witness has cosigned a head at a time that has not come: its clock or the auditor's is wrong"
+                )
             self._unchecked(f"{text}; audit again when it has")
             self.uncovered = max(self.uncovered, latest.size)
         elif recent < self.uncovered:

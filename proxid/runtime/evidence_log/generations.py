@@ -14,7 +14,7 @@ from typing import Final
 
 from proxid.errors import InputError, LogDamagedError, NoteInvalidError
 from proxid.evidence.checkpoint import Checkpoint, open_checkpoint
-from proxid.evidence.note import Verifier
+from proxid.evidence.note import Note, Verifier
 from proxid.regular import regular_bytes
 from proxid.runtime.evidence_log.files import lock_folder
 from proxid.runtime.whole import replace_whole, sync_folder
@@ -117,8 +117,8 @@ def _longest(folder: Path, old: Verifier, given: Iterable[Path]) -> tuple[Checkp
 
 def _head(path: Path, log: Verifier) -> tuple[Checkpoint, bytes] | None:
     try:
-        data = regular_bytes(path)
-        return open_checkpoint(data, log)[0], data
+        head, note = open_checkpoint(regular_bytes(path), log)
+        return head, Note(note.text, (note.by(log),)).encode()  # what else stands under it would stay for ever
     except (OSError, ValueError, NoteInvalidError):
         return None
 
