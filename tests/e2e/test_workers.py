@@ -1,6 +1,7 @@
 """Several worker processes share a port and a store; a killed one is replaced; metrics are their sum (DESIGN 16)."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from proxid.cli.demo.trial import SERVICES, DemoOptions, DemoTrial
 from proxid.runtime.process.child import Child
 from tests.support.addresses import free_port
 from tests.support.processes import processes_under, wait_until_gone
+from tests.support.trial import run_command
 
 DEADLINE = 60
 
@@ -83,6 +85,42 @@ async def test_two_workers_serve_survive_a_kill_and_are_counted_together(trial: 
     await until(lambda: "proxid_ready 2.0\n" in metrics(trial, "gateway"))
     assert "proxid_build_info{" in metrics(trial, "gateway")
     assert metrics(trial, "gateway", "readyz") == "ready\n"
+
+
+@pytest.mark.slow
+async def test_workers_that_are_killed_again_and_again_accuse_nobody(
+    trial: DemoTrial, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each of the four, twice, while people ask: whose requests one had under way, the other one goes on with."""
+    for name in SERVICES:
+        await until(lambda name=name: set(workers(trial, name)) == {0, 1})
+    turns = [(name, index) for index in (1, 0) for name in SERVICES] * 2
+    events, struck = trial.events(), 0
+
+    def strike(summary: object) -> None:
+        nonlocal struck
+        if struck < len(turns) and replay.summary.requests > (struck + 1) * len(events) // (len(turns) + 1):
+            name, index = turns[struck]
+            running = workers(trial, name)
+            if set(running) == {0, 1}:
+                os.kill(running[index], signal.SIGKILL)
+                struck += 1
+
+    async with open_households(trial.devices()) as speakers:
+        replay = Replay(speakers, Pace(12), strike)
+        await replay.run(events)
+    assert struck >= len(SERVICES)
+    for name in SERVICES:
+        await until(lambda name=name: set(workers(trial, name)) == {0, 1})
+    await until(lambda: metrics(trial, "gateway", "readyz") == "ready\n")
+    config, receipts = str(trial.folder / "auditor/auditor.toml"), str(trial.folder / "devices")
+    for more in ((), ("--no-state",), ()):
+        capfd.readouterr()
+        await run_command("audit", "--config", config, "--receipts", receipts, "--json", *more)
+        report = json.loads(capfd.readouterr().out.splitlines()[-1])
+        assert report["violations"] == []
+        assert all("cosigned" in reason["text"] for reason in report["unchecked"]), report["unchecked"]
+        assert report["counts"]["receipts.compared.response"] > 0
 
 
 async def until(condition: object) -> None:
