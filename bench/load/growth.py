@@ -5,8 +5,8 @@ Stores are filled by the product's own steps, with people who never ask; then th
     erase_s_at_N        from the request of an erasure to its receipt, the median of three people
     access_s_at_N       a person asks both services what they hold, the median of three
     restart_s_at_N      from the start of a gateway to serving
-    epoch_end_s_at_N    an epoch in which so many records wait (form `pairs`) is closed, by services that were started
-                        again with clocks a day ahead: from the last moment at which it takes anything
+    epoch_end_s_at_N    an epoch in which so many records wait (form `pairs`) ends, at services that were started again
+                        with clocks a day ahead: from the first record that moves up to the last that is gone
     audit_s_at_N        of a simulated day with so many events (`proxid bench evidence`)
     NAME_exponent       the steepest of its steps: 1 if ten times as many take ten times as long
 """
@@ -159,16 +159,18 @@ async def _ends(trial: DemoTrial, sizes: Sequence[int]) -> Costs:
 
 
 def _closing(socket: str, epoch: int) -> float:
-    """Seconds from the moment at which an epoch takes nothing more until its secrets are gone."""
+    """Seconds from an epoch's first record that moves, or from its being closed, until its secrets are gone."""
     client, begun = Redis(unix_socket_path=socket), 0.0
+    waiting: list[bytes | str | None] = []
     while True:
         try:
-            closed = client.hget(f"{SERVICE}:pool:{epoch}:state", "closed")
+            state = client.hmget(f"{SERVICE}:pool:{epoch}:state", "moves", "closed")
             is_open = bool(client.sismember(f"{SERVICE}:epochs", str(epoch)))
         except RedisError:  # its service is starting
-            closed, is_open = None, True
+            state, is_open = waiting, True
         now = time.perf_counter()
-        if closed and not begun:
+        waiting = waiting or state
+        if state != waiting and not begun:
             begun = now
         if not is_open:
             client.close()

@@ -13,7 +13,7 @@ last segment, the tree and the head; `scrub` looks at older segments meanwhile.
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -114,13 +114,22 @@ class LeafLog:
     def _verify_tree(self, signed: Checkpoint | None) -> None:
         """The signed head is a beginning of what is on disk; a stored tree that says otherwise is made anew.
 
+        As long as the last segment ends it, the rest is left to `scrub`: an old log starts as fast as a new one.
+
         Raises:
             LogDamagedError: the leaves are not what was signed; nothing was written.
         """
         size, root = (0, EMPTY_ROOT) if signed is None else (signed.size, signed.root)
+        if self._last_segment_ends(self._segments.first, self._tree.size, size, root):
+            return
         if not self._tree.leads_to(size, root):
             self._tree.replace(self._hashes(size, root))
         self._verify_last_segment()
+
+    def _last_segment_ends(self, first: int, end: int, size: int, root: bytes) -> bool:
+        """Whether the leaves `first` … `end` are those that the stored tree and a signed head end with."""
+        leaves = read_leaves(self.folder / SEGMENTS, first, end + 1, self._stored_hash)
+        return first <= end + 1 and self._tree.ends_with(first - 1, (leaf.hash for leaf in leaves), size, root)
 
     def _hashes(self, size: int, root: bytes) -> list[bytes]:
         """The hashes of all leaves, which come to a signed root; of a damaged one what the stored tree says."""
@@ -149,10 +158,25 @@ class LeafLog:
         """Number of the first leaf of the segment that is written to."""
         return self._segments.first
 
-    def renew_derived(self) -> None:
-        """Make anew what has rotted of tree and head; raises LogDamagedError if the leaves are not what was signed."""
+    def look_at_tree(self) -> Iterator[bool]:
+        """Whether the stored tree is good, a few subtrees at a time; what comes meanwhile is left to the next look."""
         with self._writing:
-            self._verify_tree(self.head)
+            head = self.head
+        yield from self._tree.compared(head.size)
+
+    def renew_derived(self, is_good: bool = False) -> None:
+        """Make anew what has rotted of tree and head; raises LogDamagedError if the leaves are not what was signed.
+
+        Args:
+            is_good: the tree was looked at, and only its end was not.
+        """
+        with self._writing:
+            head, first = self.head, self._segments.first
+        is_good = is_good and self._last_segment_ends(first, head.size, head.size, head.root)
+        with self._writing:
+            if not is_good:
+                self._tree.replace(self._hashes(self.size, self.head.root))
+                self._verify_last_segment()
             self._sign()
 
     def begin_batch(self) -> bool:

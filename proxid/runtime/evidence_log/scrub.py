@@ -5,6 +5,7 @@ finds it. What is derived (index, tree, the head's file) is made anew.
 """
 
 import asyncio
+import time
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +25,11 @@ _log = structlog.get_logger(__name__)
 PAUSE: Final = 3600.0
 """Seconds between two looks at everything."""
 _BREATH: Final = 1.0
-"""Seconds between two segments."""
+"""Seconds between two segments, at least."""
+_REST: Final = 50.0
+"""Times as long as a segment took, until the next: a log of years takes days, and a fiftieth of the interpreter."""
+_OF_BREATH: Final = 0.002
+"""Of it between a few subtrees: a million leaves take ten seconds, in which the service answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +82,37 @@ class Scrubber:
             await asyncio.sleep(PAUSE)
 
     async def step(self, breath: float = 0.0) -> set[Found]:
-        """Look at everything once; what is damaged."""
+        """Look at everything once; what is damaged. The tree comes first: without it nothing can be proven."""
+        await self._look_at_tree(breath)
         found: set[Found] = set()
         size, folder = self._log.size, self._log.folder / SEGMENTS
         # Leaves that come meanwhile are left to the next look.
         for first, following in pairwise([*segment_names(folder), size + 1]):
+            begun = time.monotonic()
             if following > first:
                 found.update(await asyncio.to_thread(self._segment, folder, first, following - 1))
-            await asyncio.sleep(breath)
-        try:
-            await asyncio.to_thread(self._log.renew_derived)
-        except LogDamagedError:
-            _log.error("evidence is damaged", kind="tree")
-        for item in sorted(found - self._named, key=lambda item: item.leaf):
-            _log.error("evidence is damaged", leaf=item.leaf, kind=item.file)
+            self._name(found)
+            await asyncio.sleep(breath * max(1.0, _REST * (time.monotonic() - begun)))
         self._named = found
         set_damaged(len({item.leaf for item in found}))
         return found
+
+    async def _look_at_tree(self, breath: float) -> None:
+        is_good = True
+        for is_good in self._log.look_at_tree():
+            if not is_good:
+                break
+            await asyncio.sleep(breath * _OF_BREATH)
+        try:
+            await asyncio.to_thread(self._log.renew_derived, is_good)
+        except LogDamagedError:
+            _log.error("evidence is damaged", kind="tree")
+
+    def _name(self, found: set[Found]) -> None:
+        for item in sorted(found - self._named, key=lambda item: item.leaf):
+            _log.error("evidence is damaged", leaf=item.leaf, kind=item.file)
+        self._named |= found
+        set_damaged(len({item.leaf for item in self._named}))
 
     def _segment(self, folder: Path, first: int, last: int) -> list[Found]:
         return damaged(segment_folder(folder, first), first, last, written_to=first == self._log.last_segment)

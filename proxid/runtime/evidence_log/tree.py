@@ -6,14 +6,18 @@ Everything here is derived from the leaves; after a crash it is cut back and com
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from proxid.errors import LogDamagedError
-from proxid.evidence.merkle import HASH_SIZE, Frontier, node_hash, root_of, subtrees
-from proxid.regular import regular_bytes
+from proxid.evidence.merkle import EMPTY_ROOT, HASH_SIZE, Frontier, node_hash, range_hash, subtrees
+from proxid.regular import open_regular
 from proxid.runtime.evidence_log.files import AppendFile
 from proxid.runtime.whole import replace_whole
+
+_PAIRS: Final = 256
+"""Subtrees that are computed again at a time: a third of a millisecond."""
 
 
 class TreeWriter:
@@ -64,15 +68,65 @@ class TreeWriter:
             self._level(level).append(b"".join(roots))
 
     def leads_to(self, size: int, root: bytes) -> bool:
-        """Whether every stored subtree is what the stored leaf hashes come to, and they come to a signed root."""
-        if self.size < size:
+        """Whether every stored subtree is what those below it come to, and they come to a signed root."""
+        return self.size >= size and all(self.compared(self.size)) and self._root(size) == root
+
+    def compared(self, size: int) -> Iterator[bool]:
+        """Whether the stored subtrees of so many leaves are what those below them come to, a few at a time."""
+        try:
+            for level in range(size.bit_length() - 1):
+                yield from self._pairs_up(level, size >> (level + 1))
+        except OSError:
+            yield False
+
+    def _pairs_up(self, level: int, count: int) -> Iterator[bool]:
+        below, above = (open_regular(self._folder / str(at)) for at in (level, level + 1))
+        with below, above:
+            for first in range(0, count, _PAIRS):
+                some = min(_PAIRS, count - first) * HASH_SIZE
+                data = below.read(2 * some)
+                made = [node_hash(data[at : at + HASH_SIZE], data[at + HASH_SIZE : at + 2 * HASH_SIZE])
+                        for at in range(0, 2 * some, 2 * HASH_SIZE)]  # fmt: skip
+                yield above.read(some) == b"".join(made)
+
+    def _root(self, size: int) -> bytes:
+        """The root over the first leaves by what is stored; nothing if that is cut off."""
+        try:
+            return range_hash(TreeReader(self._folder), 0, size) if size else EMPTY_ROOT
+        except LogDamagedError:
+            return b""
+
+    def ends_with(self, first: int, hashes: Iterable[bytes], size: int, root: bytes) -> bool:
+        """Whether leaf hashes end the tree, are stored so, and come to a signed root with the stored edge before them.
+
+        Nothing else of what lies before is looked at: O(log n) subtrees, and those that the hashes complete.
+
+        Args:
+            first: index of the first of them. size, root: the signed head.
+        """
+        node = TreeReader(self._folder)
+        try:
+            edge = Frontier(first, [node(level, index) for level, index in subtrees(0, first)])
+            found, made = edge.root if first == size else b"", list[list[bytes]]()
+            for leaf in hashes:
+                for level, subtree in edge.append(leaf):
+                    if level == len(made):
+                        made.append([])
+                    made[level].append(subtree)
+                if edge.size == size:
+                    found = edge.root
+            return found == root and all(
+                self._stored(level, edge.size >> level, len(roots)) == b"".join(roots)
+                for level, roots in enumerate(made)
+            )
+        except (OSError, LogDamagedError):
             return False
-        leaves = regular_bytes(self._folder / "0")
-        hashes = [leaves[at : at + HASH_SIZE] for at in range(0, len(leaves), HASH_SIZE)]
-        if root_of(hashes[:size]) != root:
-            return False
-        made = levels_of(hashes)
-        return all(regular_bytes(self._folder / str(at)) == b"".join(made[at]) for at in range(len(made)))
+
+    def _stored(self, level: int, end: int, count: int) -> bytes:
+        """Roots of the last `count` of `end` subtrees of a level."""
+        with open_regular(self._folder / str(level)) as file:
+            file.seek((end - count) * HASH_SIZE)
+            return file.read(count * HASH_SIZE)
 
     @property
     def size(self) -> int:

@@ -1,5 +1,6 @@
 """The log on disk: recovery from a cut at any byte, damage, proofs from stored hashes."""
 
+import asyncio
 import errno
 import os
 import shutil
@@ -16,7 +17,9 @@ from proxid.evidence.merkle import verify_consistency, verify_inclusion
 from proxid.evidence.note import Verifier
 from proxid.runtime.evidence_log.log import LeafLog
 from proxid.runtime.evidence_log.reading import LogReader
+from proxid.runtime.evidence_log.scrub import Scrubber
 from proxid.runtime.evidence_log.segments import read_leaves
+from proxid.runtime.evidence_log.tree import TreeWriter
 
 ORIGIN = "proxid/main-service/gateway"
 KEY = SigningKey(bytes([1] * 32))
@@ -132,10 +135,48 @@ def test_a_damaged_tree_is_made_anew_from_the_leaves(tmp_path: Path, level: int,
         path.write_bytes(bytes(data[:-40]))
     else:
         path.unlink()
-    assert LeafLog(tmp_path / "log", ORIGIN, KEY, 2_000).head == head
+    log = LeafLog(tmp_path / "log", ORIGIN, KEY, 2_000)
+    assert log.head == head
+    asyncio.run(Scrubber(log).step())
+    log.close()
     reader = LogReader(tmp_path / "log", LOG)
     for number in range(1, 14):
         verify_inclusion(leaf(number).hash, number - 1, 13, reader.inclusion(number, 13), head.root)
+
+
+@pytest.mark.parametrize("end", [1, 3, 12, 13, 16, 40])
+def test_an_old_log_starts_as_fast_as_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: int) -> None:
+    """What was signed for is compared in its last segment and on the tree's edge; all of it is looked at meanwhile."""
+    log = fill(tmp_path / "log", end)
+    head = log.head
+    log.close()
+
+    def all_of_it(_: TreeWriter, size: int) -> None:
+        raise AssertionError(f"{size} leaves were compared")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TreeWriter, "compared", all_of_it)
+        log = LeafLog(tmp_path / "log", ORIGIN, KEY, 2_000)
+    assert log.head == head
+    assert all(log.look_at_tree())
+    log.close()
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3, 5])  # of 47 = 32 + 8 + 4 + 2 + 1 leaves
+def test_a_bit_on_the_trees_edge_or_in_its_end_is_found_at_the_start(tmp_path: Path, level: int) -> None:
+    log = fill(tmp_path / "log", 47)
+    head = log.head
+    log.close()
+    path = tmp_path / "log/tree" / str(level)
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(bytes(data))
+    log = LeafLog(tmp_path / "log", ORIGIN, KEY, 2_000)
+    assert log.head == head and all(log.look_at_tree())
+    log.append([leaf(48)])
+    log.close()
+    reader = LogReader(tmp_path / "log", LOG)
+    verify_consistency(47, head.root, 48, reader.head().root, reader.consistency(47, 48))
 
 
 def test_another_key_does_not_go_on_with_a_log(tmp_path: Path) -> None:
