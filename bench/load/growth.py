@@ -6,7 +6,7 @@ Stores are filled by the product's own steps, with people who never ask; then th
     access_s_at_N       a person asks both services what they hold, the median of three
     restart_s_at_N      from the start of a gateway to serving
     epoch_end_s_at_N    an epoch in which so many records wait (form `pairs`) ends, at services that were started again
-                        with clocks a day ahead: from the first record that moves up to the last that is gone
+                        with clocks a day ahead: from the first record that moves up until all of it is in the log
     audit_s_at_N        of a simulated day with so many events (`proxid bench evidence`)
     NAME_exponent       the steepest of its steps: 1 if ten times as many take ten times as long
 """
@@ -159,20 +159,20 @@ async def _ends(trial: DemoTrial, sizes: Sequence[int]) -> Costs:
 
 
 def _closing(socket: str, epoch: int) -> float:
-    """Seconds from an epoch's first record that moves, or from its being closed, until its secrets are gone."""
+    """Seconds from an epoch's first record that moves, or its being closed, until it is over and all of that logged."""
     client, begun = Redis(unix_socket_path=socket), 0.0
     waiting: list[bytes | str | None] = []
     while True:
         try:
             state = client.hmget(f"{SERVICE}:pool:{epoch}:state", "moves", "closed")
-            is_open = bool(client.sismember(f"{SERVICE}:epochs", str(epoch)))
+            is_over = not client.sismember(f"{SERVICE}:epochs", str(epoch)) and not client.xlen(f"{SERVICE}:events")
         except RedisError:  # its service is starting
-            state, is_open = waiting, True
+            state, is_over = waiting, False
         now = time.perf_counter()
         waiting = waiting or state
         if state != waiting and not begun:
             begun = now
-        if not is_open:
+        if is_over:
             client.close()
             return max(now - (begun or now), _PACE)
         time.sleep(_PACE)
