@@ -68,6 +68,7 @@ def command(
     config = load(AuditorConfig, path)
     if target is not None:
         _export(config, target)
+        click.echo(json.dumps({"exported": str(target)}) if as_json else f"both logs are in {target}: audit --from it")
         return 0
     options = AuditCommand(config, folder, receipts, known, fresh, not no_state, not no_pipeline, workers, _progress)
     try:

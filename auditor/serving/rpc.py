@@ -16,7 +16,7 @@ from auditor.serving.presented import Item, PresentedStore
 from auditor.trust import Trust
 from proxid.crypto.ed25519 import SigningKey
 from proxid.crypto.sansig import SignedMessage
-from proxid.errors import EvidenceUnreadableError, OutputError, PeerRefusedError
+from proxid.errors import EvidenceUnreadableError, InputError, OutputError, PeerRefusedError
 from proxid.regular import regular_bytes
 from proxid.runtime.transport.convert import from_wire, to_wire
 from proxid.runtime.transport.methods import streaming, unary
@@ -99,7 +99,7 @@ class AuditorService(AuditorServicer):
             raise PeerRefusedError("this role may not fetch a report")
         folder = report_folder(self._reports, request.number) if request.number else newest(self._reports)
         if folder is None:
-            raise EvidenceUnreadableError("there is no such report")
+            raise InputError("there is no such report")
         for name in (JSON, PAGE, NOTE):
             try:
                 data = await asyncio.to_thread(regular_bytes, folder / name)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from proxid.runtime.doctor import (
     of_store,
     of_witness,
 )
-from proxid.runtime.provision.keyfile import load_signing_key
+from proxid.runtime.provision.keyfile import load_opening_key, load_signing_key
 from proxid.runtime.transport.reach import Reach
 
 _KINDS: Final[tuple[Any, ...]] = (
@@ -37,6 +38,10 @@ _KINDS: Final[tuple[Any, ...]] = (
 )  # fmt: skip
 _CALLED: Final[dict[str, Role]] = {"gateway": "gateway", "main_service": "main-service", "auditor": "auditor"}
 """Keys of a configuration that say where a service is called, and its role."""
+_PRIVATE: Final[dict[str, Callable[[Path], object]]] = {
+    "signing_key": load_signing_key, "opening_key": load_opening_key,
+}  # fmt: skip
+"""Keys of a configuration that name a private key's file, and how it is read."""
 _PREFIXES: Final = {"gateway": "{gw}", "main-service": "{ms}"}
 
 
@@ -102,14 +107,19 @@ def _row(item: Finding) -> dict[str, str | None]:
 
 
 def _keys(config: PartyBase) -> list[Finding]:
-    path = getattr(config, "signing_key", None)
-    if path is None:
-        return []
+    return [
+        _key(called.replace("_", " "), load_one, getattr(config, called))
+        for called, load_one in _PRIVATE.items()
+        if getattr(config, called, None) is not None
+    ]
+
+
+def _key(called: str, load_one: Callable[[Path], object], path: Path) -> Finding:
     try:
-        load_signing_key(path)
+        load_one(path)
     except ProxidError as error:
-        return [Finding("signing key", State.WRONG, error.rule, "put it back from the copy", ready=True)]
-    return [Finding("signing key", State.GOOD, "can be read, by its owner alone", ready=True)]
+        return Finding(called, State.WRONG, error.rule, "put it back from the copy", ready=True)
+    return Finding(called, State.GOOD, "can be read, by its owner alone", ready=True)
 
 
 def _show(found: list[Finding]) -> None:

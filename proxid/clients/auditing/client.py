@@ -24,6 +24,7 @@ SECONDS: Final = 10.0
 JUDGE_SECONDS: Final = 300.0
 """A judgement takes a reading of the gateway's log."""
 _REPORT_TO: Final = "have the auditor's operator add this role to report_to, or see proxid doctor"
+_NO_REPORT: Final = "without a number its newest one is fetched; before its first audit it has none"
 _AWAY: Final = frozenset({Code.UPSTREAM_UNREACHABLE, Code.EVIDENCE_UNREADABLE, Code.INTERNAL, Code.OVERLOADED})
 """What says nothing of what was asked or presented: the same is taken later."""
 
@@ -76,6 +77,9 @@ class AuditorClient:
         except RefusedError as error:
             if error.remote is Code.PEER_REFUSED:
                 error.next = _REPORT_TO
+            if error.remote is Code.INPUT_INVALID:
+                text = f"{self._peer} has no such report"
+                raise RefusedError(error.remote, text).at(self._peer, _NO_REPORT) from None
             raise
         return files
 

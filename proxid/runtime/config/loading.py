@@ -32,6 +32,7 @@ _DEEP_KEY = re.compile(rf"(?<![\w-]){_KEY}(?:\.[ \t]*+{_KEY}){{{_DEEP}}}")
 _FIELD = re.compile(r'field "(\w+)"')
 _MAX_REPORTED = 5
 MAX_BYTES = 64 * 1024 * 1024
+_UNREADABLE = "see that it is there, under this name, and that you may read it"
 """Of a configuration's file; ten thousand parties' keys take 18 MB."""
 _SEPARATOR = "__"
 
@@ -104,7 +105,7 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError:
         raise ConfigError(f"{path.name}: not UTF-8").at(str(path)) from None
     except (OSError, ValueError):  # a name with a NUL is a ValueError
-        raise ConfigError(f"{path.name}: the file cannot be read").at(str(path)) from None
+        raise ConfigError(f"{path.name}: the file cannot be read").at(str(path), _UNREADABLE) from None
 
 
 def load(model: type[C], path: Path, policy: Path | None = None) -> C:

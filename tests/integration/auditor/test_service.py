@@ -165,7 +165,7 @@ async def test_a_strangers_certificate_is_refused_and_a_revoked_one(tmp_path: Pa
                     await device.report()
             async with calling(tmp_path, "auditor", address) as operator:
                 assert set(await operator.report()) == {"report.json", "report.html", "report.note"}
-                with pytest.raises(UpstreamError):
+                with pytest.raises(RefusedError, match="has no such report"):
                     await operator.report(99)
     assert len(kept(tmp_path)) == 1
 

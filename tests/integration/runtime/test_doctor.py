@@ -70,6 +70,10 @@ async def test_all_is_well_and_each_fault_is_named(
     assert await run_command("doctor", "--config", str(tmp_path / FILES["witness"]), "--ready") == 1
     shown = capsys.readouterr().out
     assert "files" in shown and "disk" not in shown
+    # Without it nothing that the services seal can be read.
+    (tmp_path / "auditor/opening.key").unlink()
+    status, found = await looked(capsys, tmp_path / FILES["auditor"])
+    assert status == 1 and found["signing key"]["state"] == "good" and found["opening key"]["state"] == "wrong"
     (tmp_path / "other.toml").write_text('role = "nobody"\n')
     assert await run_command("doctor", "--config", str(tmp_path / "other.toml")) == 2
 
