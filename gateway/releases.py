@@ -60,18 +60,23 @@ class RestoredGroup:
 class _Link:
     """Whether releases come; says so when it changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, upstream: MainServiceClient) -> None:
+        self._upstream = upstream
         self.delay = FIRST_DELAY
         self._broken = False
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """An attempt that lasts a while works, even if there is nothing to release."""
-        timer = asyncio.get_running_loop().call_later(STEADY_SECONDS, self.works)
+        """An attempt that lasts a while on a line works, even if there is nothing to release."""
+        timer = asyncio.get_running_loop().call_later(STEADY_SECONDS, self._lasts)
         try:
             yield
         finally:
             timer.cancel()
+
+    def _lasts(self) -> None:
+        if self._upstream.connected:  # nobody there may be waited for as long
+            self.works()
 
     def works(self) -> None:
         """Something came, or nothing broke for a while."""
@@ -132,7 +137,7 @@ class Releases:
 
         Attempts become rarer while nothing comes; an interruption is logged when it begins and when it is over.
         """
-        link, stored = _Link(), _Stored(self._upstream)
+        link, stored = _Link(self._upstream), _Stored(self._upstream)
         telling = asyncio.create_task(stored.tell())
         try:
             while True:

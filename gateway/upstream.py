@@ -70,11 +70,17 @@ class MainServiceClient:
     """
 
     def __init__(self, channel: grpc.aio.Channel, timeout: float = 20.0) -> None:
+        self._channel = channel
         self._stub = MainServiceStub(channel)
         self._evidence = EvidenceStub(channel)
         self._timeout = timeout
         self._known: OrderedDict[bytes, None] = OrderedDict()
         self._asked = Forwarding(self._stub, timeout)
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a line to MS, and not an attempt at one alone."""
+        return bool(self._channel.get_state() is grpc.ChannelConnectivity.READY)
 
     async def close(self) -> None:
         """End the stream of requests."""

@@ -61,8 +61,9 @@ class Documents:
 class Upstream:
     """Fails so many times, then gives what it has and stays open."""
 
-    def __init__(self, *failures: ProxidError, groups: tuple[ReleasedGroup, ...] = ()) -> None:
+    def __init__(self, *failures: ProxidError, groups: tuple[ReleasedGroup, ...] = (), connected: bool = True) -> None:
         self._failures = list(failures)
+        self.connected = connected
         self._groups = groups
         self.open = asyncio.Event()
 
@@ -108,6 +109,17 @@ async def test_interruption_is_said_when_it_begins_and_when_it_ends(delays: list
     ]
     assert delays[:3] == [FIRST_DELAY, 2 * FIRST_DELAY, 4 * FIRST_DELAY]
     assert max(delays) == MAX_DELAY
+
+
+async def test_an_attempt_to_reach_nobody_is_no_line_however_long_it_lasts(delays: list[float]) -> None:
+    stream, upstream = io.StringIO(), Upstream(UpstreamError("away"), connected=False)
+    with logging_restored():
+        configure_logging("gateway", "info", stream)
+        follower = asyncio.create_task(Releases(None, Store(), upstream, None).follow())  # type: ignore[arg-type]
+        await asyncio.wait_for(upstream.open.wait(), 20)
+        await asyncio.wait({follower}, timeout=4 * releases.STEADY_SECONDS)
+        follower.cancel()
+    assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == ["releases interrupted"]
 
 
 GROUP = ReleasedGroup(1, "acme", 20_000, 0, ())
