@@ -86,7 +86,7 @@ demo: classify
 	@mkdir -p out && $(BIN)/proxid demo --html out/demo.html
 
 test: dev
-	$(BIN)/python -m pytest -n 4 --dist worksteal -m "not slow and not peers"
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow and not peers"
 
 # A minute.
 test-quick: dev
