@@ -32,8 +32,8 @@ _DEEP_KEY = re.compile(rf"(?<![\w-]){_KEY}(?:\.[ \t]*+{_KEY}){{{_DEEP}}}")
 _FIELD = re.compile(r'field "(\w+)"')
 _MAX_REPORTED = 5
 MAX_BYTES = 64 * 1024 * 1024
-_UNREADABLE = "see that it is there, under this name, and that you may read it"
 """Of a configuration's file; ten thousand parties' keys take 18 MB."""
+_UNREADABLE = "see that it is there, under this name, and that you may read it"
 _SEPARATOR = "__"
 
 

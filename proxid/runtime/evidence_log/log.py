@@ -122,14 +122,19 @@ class LeafLog:
         size, root = (0, EMPTY_ROOT) if signed is None else (signed.size, signed.root)
         if self._last_segment_ends(self._segments.first, self._tree.size, size, root):
             return
+        self._renew_tree(size, root)
+
+    def _renew_tree(self, size: int, root: bytes) -> None:
         if not self._tree.leads_to(size, root):
             self._tree.replace(self._hashes(size, root))
         self._verify_last_segment()
 
     def _last_segment_ends(self, first: int, end: int, size: int, root: bytes) -> bool:
         """Whether the leaves `first` … `end` are those that the stored tree and a signed head end with."""
+        if first > end + 1:
+            return False
         leaves = read_leaves(self.folder / SEGMENTS, first, end + 1, self._stored_hash)
-        return first <= end + 1 and self._tree.ends_with(first - 1, (leaf.hash for leaf in leaves), size, root)
+        return self._tree.ends_with(first - 1, [leaf.hash for leaf in leaves], size, root)
 
     def _hashes(self, size: int, root: bytes) -> list[bytes]:
         """The hashes of all leaves, which come to a signed root; of a damaged one what the stored tree says."""
@@ -175,8 +180,7 @@ class LeafLog:
         is_good = is_good and self._last_segment_ends(first, head.size, head.size, head.root)
         with self._writing:
             if not is_good:
-                self._tree.replace(self._hashes(self.size, self.head.root))
-                self._verify_last_segment()
+                self._renew_tree(self.size, self.head.root)
             self._sign()
 
     def begin_batch(self) -> bool:

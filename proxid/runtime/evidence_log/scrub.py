@@ -111,7 +111,7 @@ class Scrubber:
     def _name(self, found: set[Found]) -> None:
         for item in sorted(found - self._named, key=lambda item: item.leaf):
             _log.error("evidence is damaged", leaf=item.leaf, kind=item.file)
-        self._named |= found
+        self._named = self._named | found
         set_damaged(len({item.leaf for item in self._named}))
 
     def _segment(self, folder: Path, first: int, last: int) -> list[Found]:

@@ -72,12 +72,13 @@ class TreeWriter:
         return self.size >= size and all(self.compared(self.size)) and self._root(size) == root
 
     def compared(self, size: int) -> Iterator[bool]:
-        """Whether the stored subtrees of so many leaves are what those below them come to, a few at a time."""
-        try:
-            for level in range(size.bit_length() - 1):
-                yield from self._pairs_up(level, size >> (level + 1))
-        except OSError:
-            yield False
+        """Whether the stored subtrees of so many leaves are what those below them come to, a few at a time.
+
+        Raises:
+            OSError: a file cannot be read, which says nothing of what it holds.
+        """
+        for level in range(size.bit_length() - 1):
+            yield from self._pairs_up(level, size >> (level + 1))
 
     def _pairs_up(self, level: int, count: int) -> Iterator[bool]:
         below, above = (open_regular(self._folder / str(at)) for at in (level, level + 1))
@@ -96,7 +97,7 @@ class TreeWriter:
         except LogDamagedError:
             return b""
 
-    def ends_with(self, first: int, hashes: Iterable[bytes], size: int, root: bytes) -> bool:
+    def ends_with(self, first: int, hashes: Sequence[bytes], size: int, root: bytes) -> bool:
         """Whether leaf hashes end the tree, are stored so, and come to a signed root with the stored edge before them.
 
         Nothing else of what lies before is looked at: O(log n) subtrees, and those that the hashes complete.
@@ -104,29 +105,26 @@ class TreeWriter:
         Args:
             first: index of the first of them. size, root: the signed head.
         """
-        node = TreeReader(self._folder)
+        covered, node = size - first, TreeReader(self._folder)
+        if not 0 <= covered <= len(hashes):
+            return False
         try:
             edge = Frontier(first, [node(level, index) for level, index in subtrees(0, first)])
-            found, made = edge.root if first == size else b"", list[list[bytes]]()
-            for leaf in hashes:
-                for level, subtree in edge.append(leaf):
-                    if level == len(made):
-                        made.append([])
-                    made[level].append(subtree)
-                if edge.size == size:
-                    found = edge.root
-            return found == root and all(
-                self._stored(level, edge.size >> level, len(roots)) == b"".join(roots)
-                for level, roots in enumerate(made)
-            )
-        except (OSError, LogDamagedError):
+        except LogDamagedError:
             return False
+        made = levels_of(hashes[:covered], edge)
+        if edge.root != root:
+            return False
+        return self._ends(made, size) and self._ends(levels_of(hashes[covered:], edge), edge.size)
 
-    def _stored(self, level: int, end: int, count: int) -> bytes:
-        """Roots of the last `count` of `end` subtrees of a level."""
-        with open_regular(self._folder / str(level)) as file:
-            file.seek((end - count) * HASH_SIZE)
-            return file.read(count * HASH_SIZE)
+    def _ends(self, made: Sequence[Sequence[bytes]], size: int) -> bool:
+        """Whether the stored subtrees of so many leaves end, on each level, with these."""
+        for level, roots in enumerate(made):
+            with open_regular(self._folder / str(level)) as file:
+                file.seek(((size >> level) - len(roots)) * HASH_SIZE)
+                if file.read(len(roots) * HASH_SIZE) != b"".join(roots):
+                    return False
+        return True
 
     @property
     def size(self) -> int:
@@ -155,9 +153,9 @@ class TreeWriter:
             self._levels.pop().close()
 
 
-def levels_of(hashes: Iterable[bytes]) -> list[list[bytes]]:
-    """Roots of the complete subtrees over leaf hashes, by level."""
-    frontier, levels = Frontier(), list[list[bytes]]()
+def levels_of(hashes: Iterable[bytes], frontier: Frontier | None = None) -> list[list[bytes]]:
+    """Roots of the complete subtrees over leaf hashes, by level: those that are added to a tree, which grows."""
+    frontier, levels = frontier or Frontier(), list[list[bytes]]()
     for leaf in hashes:
         for level, root in frontier.append(leaf):
             if level == len(levels):
